@@ -1,0 +1,49 @@
+# One place for compiler flags, and three functions that make targets the same way everywhere.
+
+add_library(hf_flags INTERFACE)
+target_compile_options(hf_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough -Werror -fstack-protector-strong)
+target_include_directories(hf_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(hf_flags INTERFACE HOLDFAST_VERSION="${PROJECT_VERSION}")
+if(HOLDFAST_SANITIZE)
+  target_compile_options(hf_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE} -fno-omit-frame-pointer
+                                            -fno-sanitize-recover=all)
+  target_link_options(hf_flags INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
+endif()
+
+# hf_library(NAME source... [LINK lib...]): a static library of one layer.
+function(hf_library name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC hf_flags ${arg_LINK})
+endfunction()
+
+# hf_program(NAME source... [LINK lib...]): a program in build/bin. Static unless sanitized: a static
+# program starts faster, is smaller in memory, and does not depend on the machine it is copied to.
+function(hf_program name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hf_flags ${arg_LINK})
+  if(NOT HOLDFAST_SANITIZE)
+    target_link_options(${name} PRIVATE -static -Wl,--gc-sections)
+  endif()
+endfunction()
+
+# hf_test(NAME source... [LINK lib...] [TIMEOUT s] [LABELS l...] [ARGS a...] [SERIAL]): a GoogleTest program,
+# one ctest entry.
+function(hf_test name)
+  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "LINK;LABELS;ARGS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hf_flags ${arg_LINK} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE HOLDFAST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+                                             HOLDFAST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  if(arg_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
