@@ -107,8 +107,10 @@ public:
     // ends: give it to exactly those that must be gone before a successor starts. Valid as long as the Ownership.
     [[nodiscard]] int life_fd() const noexcept;
 
-    // Readable when the lock file was touched from outside; then ask still_mine().
-    [[nodiscard]] int watch_fd() const noexcept;
+    // Readable when the lock file was touched from outside; then ask still_mine(). Made at the first call, since
+    // closing such a watch costs milliseconds: not worth it for an owner that lives for less. -1 when the machine has
+    // no inotify instance left: ask still_mine() every few seconds then.
+    [[nodiscard]] int watch_fd();
     // `lost` when the lock file was wiped away: drain and leave, somebody else may own the new file of that name.
     Result<void> still_mine();
 
@@ -143,7 +145,7 @@ struct StopOptions {
 };
 
 // Ends the owner and everything that holds the slot's life. Returns when nothing is left, and says whether there
-// was anything. Never ends a newer owner than the one it found. Errors: unreachable, not_permitted, survivors, …
+// was anything. Never ends a newer owner than the one it found. Errors: superseded, unreachable, not_permitted, survivors.
 Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options);
 
 enum class WaitFor { ready, free };

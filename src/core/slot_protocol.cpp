@@ -18,7 +18,8 @@ constexpr ProtocolTable build() {
     // Inside the door nobody else can start, so what is seen here can only change from held to free.
     cell(inside, file_replaced, door, Do::reopen);
     cell(inside, nobody, owner, Do::take);
-    cell(inside, leftovers_wait, leftovers, Do::wait_leftovers);
+    // Who only waits for leftovers leaves the door to those who may end them.
+    cell(inside, leftovers_wait, waiting, Do::leave_door_wait);
     cell(inside, leftovers_end, leftovers, Do::term_leftovers);
     cell(inside, owner_let_be, left, Do::leave_door_report);
     cell(inside, owner_wait, waiting, Do::leave_door_wait);
@@ -31,8 +32,10 @@ constexpr ProtocolTable build() {
     // The leftovers are gone: life is ours, and the door still is, so nobody came between.
     cell(leftovers, life_free, owner, Do::take);
     cell(leftovers, grace_over, leftovers_killed, Do::kill_leftovers);
-    cell(leftovers, deadline, left, Do::leave_door_report);
+    cell(leftovers, time_to_look, leftovers, Do::keep_watching);
     cell(leftovers_killed, life_free, owner, Do::take);
+    // All that were killed have ended and life is still held: they had forked meanwhile.
+    cell(leftovers_killed, time_to_look, leftovers_killed, Do::kill_leftovers);
     cell(leftovers_killed, deadline, left, Do::leave_door_report);
 
     cell(waiting, life_free, door, Do::go_to_door);

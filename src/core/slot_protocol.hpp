@@ -11,9 +11,9 @@ namespace holdfast::core {
 enum class Step {
     door,             // waiting for the door (byte 2)
     inside,           // holding the door, asking bytes 1 and 0
-    leftovers,        // holding the door; a dead owner's processes hold life; waiting for them
+    leftovers,        // holding the door; a dead owner's processes hold life and were sent TERM
     leftovers_killed, // the same, after KILL
-    waiting,          // outside; an owner lives; waiting for life to come free
+    waiting,          // outside; an owner or its leftovers live; waiting for life to come free
     patient,          // outside, under replace; the owner is starting and moves, or it is not yet clear
     asked,            // TERM was sent
     killed,           // KILL was sent
@@ -49,7 +49,6 @@ enum class Do {
     reopen,            // drop everything, open the lock file again, ask for the door
     look_inside,       // ask bytes 1 and 0 while holding the door
     take,              // lock bytes 1 and 0, write epoch and record, leave the door
-    wait_leftovers,    // wait for life inside the door
     term_leftovers,    // TERM and CONT to all that hold life, then wait for it
     kill_leftovers,
     leave_door_report, // leave the door and end with the reason found
