@@ -1,9 +1,7 @@
 /* A family to be stepped through. By its first argument:
- *   pair FILE   forks a child; both append bytes to FILE ('P' by the parent, 'c' by the child), the parent waits
- *   exec FILE   forks a child that executes stepped_writer FILE
- *   threads FILE  a second thread writes 't', the first 'm'
- *   hang        pauses for ever
- *   orphans     forks a child that pauses for ever, and waits for it
+ *   pair FILE   forks a child; both append bytes to FILE ('P' by the parent, 'c' by the child), the parent
+ * waits exec FILE   forks a child that executes stepped_writer FILE threads FILE  a second thread writes 't',
+ * the first 'm' hang        pauses for ever orphans     forks a child that pauses for ever, and waits for it
  *   stop        stops itself, and exits when it is continued */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* A program to be stepped through: between the bytes that it writes to the file named by its argument it makes
- * other system calls, so that counting per name and counting all in order give different answers. */
+/* A program to be stepped through: between the bytes that it writes to the file named by its argument it
+ * makes other system calls, so that counting per name and counting all in order give different answers. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
