@@ -5,6 +5,8 @@
 #include "sys/clock.hpp"
 #include "sys/whole_file.hpp"
 
+#include <algorithm>
+
 namespace holdfast {
 
 Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
@@ -50,6 +52,8 @@ Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total,
 Result<void> Ownership::extend_patience(Millis more) {
     if (!state_)
         return released();
+    // More than contenders would believe would buy nothing at all.
+    more = std::clamp(more, Millis{0}, max_patience_request);
     state_->record.patience_until = sys::boottime_ms() + more.count();
     return state_->write_record();
 }
