@@ -7,6 +7,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
 namespace holdfast {
 
 namespace {
@@ -73,6 +75,8 @@ Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total,
 Result<void> Ownership::extend_patience(Millis more) {
     if (!state_)
         return released();
+    // More than contenders would believe would buy nothing at all.
+    more = std::clamp(more, Millis{0}, max_patience_request);
     state_->record.patience_until = sys::boottime_ms() + more.count();
     return state_->write_record();
 }
