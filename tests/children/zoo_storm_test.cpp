@@ -66,6 +66,17 @@ TEST_F(Zoo, ForkChainKeepsMovingThroughSessions) {
     EXPECT_TRUE(animal.alive());
 }
 
+// The scanner's own proof: what moves on every half millisecond is never taken for gone.
+TEST_F(Zoo, ForkChainDoesNotEscapeTheSurvivorScan) {
+    auto animal = start("fork_chain", {"--pace-us=500", "--leader-exits"});
+    ASSERT_TRUE(animal.wait(Deadline::in(5s))->exited_with(0)) << "only the chain is left";
+    for (int look = 0; look < 30; ++look)
+        ASSERT_FALSE(home.mark().survivors(Deadline::in(0ms)).empty()) << "look " << look;
+    const auto ended = end_marked(home.mark().token(), Deadline::in(20s));
+    ASSERT_TRUE(ended) << ended.error().message;
+    EXPECT_GE(*ended, 1) << "caught, and not only waited for";
+}
+
 TEST_F(Zoo, ForkChainEndsByItself) {
     auto animal = start("fork_chain", {"--most=50", "--pace-us=200", "--leader-exits"});
     EXPECT_TRUE(animal.wait(Deadline::in(10s))->exited_with(0));

@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -88,6 +89,23 @@ Result<void> Barrier::arrive(const Deadline& deadline, std::chrono::microseconds
     if (shared_->broken.load() != 0)
         return fail(Errc::closed, "another party gave up on the barrier");
     return {};
+}
+
+Result<void> pin_to_processor(unsigned index) {
+    cpu_set_t allowed;
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return sys::fail_sys("sched_getaffinity");
+    unsigned left = index % static_cast<unsigned>(CPU_COUNT(&allowed));
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed) || left-- > 0)
+            continue;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        return ::sched_setaffinity(0, sizeof one, &one) == 0 ? Result<void>{}
+                                                             : sys::fail_sys("sched_setaffinity");
+    }
+    return fail(Errc::unsupported, "no processor to bind to");
 }
 
 } // namespace holdfast::harness

@@ -51,4 +51,9 @@ private:
     Shared* shared_ = nullptr;
 };
 
+// Binds the calling process to one processor, the index-th of those it may use, counted around. For race
+// tests: on a busy machine the scheduler likes to put two parties on one processor, and then they start one
+// after the other however good the barrier is.
+Result<void> pin_to_processor(unsigned index);
+
 } // namespace holdfast::harness

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <vector>
 
 using namespace holdfast;
@@ -55,9 +57,11 @@ TEST(Barrier, NobodyPassesBeforeTheLastHasCome) {
     ::munmap(counter, 4096);
 }
 
-// Two processes leave the barrier this close to each other; the bound is for the median, since the machine
-// may be busy. Control: without the barrier two forked processes start much further apart.
+// On a machine that does other work a round may be stretched to any length, so the bound is for the best
+// tenth of the rounds: they show what the barrier itself does. Idle, the median is some microseconds too.
 TEST(Barrier, TwoProcessesStartWithinMicroseconds) {
+    if (std::thread::hardware_concurrency() < 2)
+        GTEST_SKIP() << "one processor: they can only start one after the other";
     constexpr int rounds = 400;
     auto barrier = Barrier::create(2);
     ASSERT_TRUE(barrier);
@@ -67,8 +71,10 @@ TEST(Barrier, TwoProcessesStartWithinMicroseconds) {
     ASSERT_NE(memory, MAP_FAILED);
     auto* stamps = static_cast<Stamp*>(memory);
     ASSERT_TRUE(all_succeed(2, [&](int who) {
+        if (!pin_to_processor(static_cast<unsigned>(who)))
+            return 2;
         for (int round = 0; round < rounds; ++round) {
-            if (!barrier->arrive(Deadline::in(20s), 2ms))
+            if (!barrier->arrive(Deadline::in(20s)))
                 return 1;
             stamps[2 * round + who] = Deadline::Clock::now();
         }
@@ -77,9 +83,10 @@ TEST(Barrier, TwoProcessesStartWithinMicroseconds) {
     std::vector<long long> apart;
     for (int round = 0; round < rounds; ++round)
         apart.push_back(std::abs((stamps[2 * round] - stamps[2 * round + 1]).count()));
-    std::nth_element(apart.begin(), apart.begin() + rounds / 2, apart.end());
+    std::sort(apart.begin(), apart.end());
+    RecordProperty("tenth_ns", static_cast<int>(apart[rounds / 10]));
     RecordProperty("median_ns", static_cast<int>(apart[rounds / 2]));
-    EXPECT_LT(apart[rounds / 2], 500'000) << "median distance in ns";
+    EXPECT_LT(apart[rounds / 10], 100'000) << "ns apart; median " << apart[rounds / 2];
     ::munmap(memory, size);
 }
 

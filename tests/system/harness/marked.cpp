@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <dirent.h>
-#include <memory>
+#include <fcntl.h>
 #include <sched.h>
 #include <set>
 #include <sys/random.h>
@@ -27,17 +27,27 @@ std::string proc_path(pid_t pid, std::string_view file) {
     return core::cat("/proc/", pid, "/", file);
 }
 
-std::vector<pid_t> all_pids() {
-    std::vector<pid_t> pids;
-    const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir("/proc"), ::closedir);
-    while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
-        const std::string_view name = entry->d_name;
-        pid_t pid = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error == std::errc{} && end == name.data() + name.size())
-            pids.push_back(pid);
+// Visits every process as it is listed. In small batches, because what lives for a millisecond must be looked
+// at when it is listed: by the end of a long list it would be gone, and its successor, with a higher number,
+// unlisted.
+template <class Visit>
+void for_each_pid(Visit visit) {
+    const sys::Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    alignas(dirent64) char batch[256];
+    for (;;) {
+        const long size = ::syscall(SYS_getdents64, proc.get(), batch, sizeof batch);
+        if (size <= 0)
+            return;
+        for (long at = 0; at < size;) {
+            const auto* entry = reinterpret_cast<const dirent64*>(batch + at);
+            at += entry->d_reclen;
+            const std::string_view name = entry->d_name;
+            pid_t pid = 0;
+            const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+            if (error == std::errc{} && end == name.data() + name.size())
+                visit(pid);
+        }
     }
-    return pids;
 }
 
 // A process in the middle of an exec has an empty command line for some microseconds although it is no kernel
@@ -123,20 +133,21 @@ std::string fresh_token() {
 
 std::vector<ProcessInfo> marked_processes(std::string_view token) {
     std::vector<ProcessInfo> found;
-    for (const pid_t pid : all_pids()) {
+    for_each_pid([&](pid_t pid) {
         if (pid == ::getpid() || !carries(pid, token))
-            continue;
+            return;
         if (auto info = inspect(pid); info && !info->dead())
             found.push_back(std::move(*info));
-    }
+    });
     return found;
 }
 
 std::vector<ProcessInfo> descendants(pid_t root) {
     std::vector<ProcessInfo> all;
-    for (const pid_t pid : all_pids())
+    for_each_pid([&](pid_t pid) {
         if (auto info = inspect(pid))
             all.push_back(std::move(*info));
+    });
     std::vector<ProcessInfo> below;
     std::set<pid_t> parents{root};
     for (bool grew = true; grew;) {
