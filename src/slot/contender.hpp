@@ -42,6 +42,7 @@ private:
     core::Seen reopen();
     core::Seen fail_with(Error error);
     core::Seen start_waiting(sys::LockByte byte, bool shared);
+    [[nodiscard]] bool wants_every_word() const;
     void leave_door();
     std::unexpected<Error> reason();
 
