@@ -146,6 +146,20 @@ TEST(OrphanRule, APipeToALivingStrangerIsADoubt) {
     expect_suspected(world, FindingKind::orphaned, "living process 600");
 }
 
+TEST(OrphanRule, ALogThatIsStillReadIsNoDoubt) {
+    World world;
+    world.add_orphan(500).links.push_back({.fd = 2,
+                                           .kind = LinkKind::unix_socket,
+                                           .inode = 71,
+                                           .peer = 72,
+                                           .far_end = FarEnd::alive}); // the journal
+    EXPECT_TRUE(world.diagnose().at(0).proven);
+    World other;
+    other.add_orphan(500).links.push_back(
+        {.fd = 2, .kind = LinkKind::pipe_writer, .inode = 71, .far_end = FarEnd::alive});
+    EXPECT_TRUE(other.diagnose().at(0).proven);
+}
+
 TEST(OrphanRule, APipeWithAnUnseenHolderIsADoubt) {
     World world;
     world.add_orphan(500).links.push_back(
