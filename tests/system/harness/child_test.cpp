@@ -55,7 +55,9 @@ TEST(Child, SaysWhyACommandCannotStart) {
 TEST(Child, TheDestructorEndsIt) {
     sys::Fd watch;
     {
-        auto child = Child::spawn(shell("trap '' TERM HUP INT; echo up; while :; do sleep 1; done"));
+        auto spec = shell("trap '' TERM HUP INT; echo up; read line");
+        spec.in = Stdio::pipe;
+        auto child = Child::spawn(spec);
         ASSERT_TRUE(child);
         ASSERT_TRUE(child->out().read_line(Deadline::in(5s)));
         watch = std::move(*open_pidfd(child->pid()));
