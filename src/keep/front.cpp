@@ -5,6 +5,7 @@
 #include "keep/control.hpp"
 #include "keep/tree.hpp"
 #include "keep/tree_ending.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
@@ -424,6 +425,10 @@ FrontResult Front::run() {
             break;
         }
     }
+    // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died before it
+    // could say that it made one.
+    if (!keeper_done_ && result_.survivors.empty())
+        sys::Cgroup::clear_left_behind(entry_.id());
     while (pty_ && pty_output_open_)
         pty_output_open_ = pty_->to_host() && ::poll(nullptr, 0, 0) == 0 && [&] {
             pollfd one{.fd = pty_->master(), .events = POLLIN, .revents = 0};
