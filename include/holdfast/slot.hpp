@@ -117,8 +117,10 @@ public:
     // Gives the slot up. Also done by the destructor. Processes that inherited life_fd() keep the slot orphaned.
     void release() noexcept;
 
+    // For Holdfast's own layers: what stands behind it.
     class State;
     explicit Ownership(std::unique_ptr<State> state) noexcept;
+    [[nodiscard]] State* state() const noexcept { return state_.get(); }
 
 private:
     std::unique_ptr<State> state_;

@@ -2,6 +2,7 @@
 // foreign or ancient text is simply no record.
 #pragma once
 
+#include "core/helper_facts.hpp"
 #include "core/identity.hpp"
 #include "holdfast/slot.hpp"
 
@@ -33,6 +34,7 @@ struct Record {
     std::string address;
     std::string session;
     std::vector<std::int64_t> takeovers; // boot times in ms of the takeovers that led here, newest last
+    std::optional<HelperFacts> helper;   // only in the registry's records
 
     bool operator==(const Record&) const = default;
 };

@@ -5,7 +5,12 @@ namespace holdfast::core {
 namespace {
 
 constexpr ProtocolTable build() {
-    ProtocolTable table{}; // every cell not named below is Do::never
+    ProtocolTable table{};
+    // Every cell not named below is Do::never. Written out, though Cell's defaults say the same: g++ 12 leaves elements
+    // of a nested constexpr array that were never assigned as zeros in the object it emits, while its own static_assert
+    // sees the defaults.
+    for (auto& row : table)
+        row.fill(Cell{Step::left, Do::never});
     auto cell = [&table](Step step, Seen seen, Step next, Do effect) {
         table[static_cast<std::size_t>(step)][static_cast<std::size_t>(seen)] = Cell{next, effect};
     };

@@ -30,16 +30,13 @@ public:
     [[nodiscard]] bool found_anybody() const noexcept { return found_anybody_; }
 
 private:
-    struct End {
-        std::optional<Acquired> result;
-        std::optional<Error> error;
-    };
-
     core::Seen carry_out(core::Do effect);
     core::Seen look_inside();
     core::Seen look_outside();
     core::Seen judge_owner(const sys::LockSight& sight);
     core::Seen signal_owner(int signal);
+    core::Seen signal_owner_inside(int signal);
+    bool enter_door_briefly();
     core::Seen wait_for_news();
     core::Seen take();
     core::Seen reopen();

@@ -1,0 +1,34 @@
+// Signals as something to poll.
+#pragma once
+
+#include "holdfast/result.hpp"
+#include "sys/fd.hpp"
+
+#include <csignal>
+#include <initializer_list>
+#include <optional>
+
+namespace holdfast::sys {
+
+class SignalQueue {
+public:
+    // Blocks these signals in this thread and queues them here. A program for a single-threaded process.
+    static Result<SignalQueue> of(std::initializer_list<int> signals);
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+    struct Arrived {
+        int signal = 0;
+        bool from_kernel = false; // by the terminal (Ctrl-C, hang-up), not by kill(2)
+    };
+    [[nodiscard]] std::optional<Arrived> next() const;
+
+private:
+    explicit SignalQueue(Fd fd) noexcept : fd_(std::move(fd)) {}
+    Fd fd_;
+};
+
+void ignore_signal(int signal);
+// Stops this process as the terminal would, and returns when it is continued.
+void stop_self();
+
+} // namespace holdfast::sys
