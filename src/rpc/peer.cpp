@@ -24,13 +24,14 @@ Peer::Peer(PeerOptions options, std::uint64_t generation, Registrations& registr
     , events_(events)
     , reader_(options.framing, options.limits.max_message) {}
 
-Result<void> Peer::check_params(std::string_view params) const {
+// Params as they may be written: nothing, or an object or a list. Blanks alone are nothing.
+Result<std::string_view> Peer::checked_params(std::string_view params) {
     const std::size_t first = params.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos)
-        return {};
+        return std::string_view{};
     if ((params[first] != '{' && params[first] != '[') || !is_json(params) || !is_utf8(params))
         return fail(Errc::invalid_argument, "params must be JSON text of an object or a list");
-    return {};
+    return params;
 }
 
 Result<void> Peer::admit_call(HoldTag hold) const {
@@ -73,12 +74,13 @@ Result<CallId> Peer::call(HoldTag hold, std::string_view method, std::string_vie
                           core::Moment deadline, std::uint64_t token) {
     if (!accepting_ || closed_)
         return fail(Errc::closed, core::cat("transport closed, generation ", generation_));
-    if (auto checked = check_params(params); !checked)
+    auto checked = checked_params(params);
+    if (!checked)
         return std::unexpected(std::move(checked.error()));
     if (auto admitted = admit_call(hold); !admitted)
         return std::unexpected(std::move(admitted.error()));
     const CallId id = last_call_ + 1;
-    std::string frame = framed(write_request(id, method, params));
+    std::string frame = framed(write_request(id, method, *checked));
     if (auto admitted = admit_bytes(hold, frame.size()); !admitted)
         return std::unexpected(std::move(admitted.error()));
     last_call_ = id;
@@ -94,9 +96,10 @@ Result<CallId> Peer::call(HoldTag hold, std::string_view method, std::string_vie
 Result<void> Peer::notify(HoldTag hold, std::string_view method, std::string_view params) {
     if (!accepting_ || closed_)
         return fail(Errc::closed, core::cat("transport closed, generation ", generation_));
-    if (auto checked = check_params(params); !checked)
-        return checked;
-    std::string frame = framed(write_notification(method, params));
+    auto checked = checked_params(params);
+    if (!checked)
+        return std::unexpected(std::move(checked.error()));
+    std::string frame = framed(write_notification(method, *checked));
     if (auto admitted = admit_bytes(hold, frame.size()); !admitted)
         return admitted;
     send(hold, 0, std::move(frame));

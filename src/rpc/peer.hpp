@@ -161,7 +161,7 @@ private:
         Registrations::Subscriber server;
     };
 
-    Result<void> check_params(std::string_view params) const;
+    static Result<std::string_view> checked_params(std::string_view params);
     Result<void> admit_call(HoldTag hold) const;
     Result<void> admit_bytes(HoldTag hold, std::size_t frame_bytes) const;
     std::optional<Lanes::Handle> send(HoldTag hold, CallId call, std::string frame);

@@ -212,8 +212,10 @@ TEST(Peer, ParamsThatWouldBreakTheLineAreRefused) {
         EXPECT_EQ(talk.peer().call(1, "m", params, core::never, 1).error().code, Errc::invalid_argument)
             << params;
     EXPECT_TRUE(talk.peer().call(1, "m", "{\n\"pretty\":\n1}", core::never, 1).has_value());
+    EXPECT_TRUE(talk.peer().call(1, "m", " \n", core::never, 2).has_value()) << "blanks are no params";
     const std::string all = talk.written();
-    EXPECT_EQ(std::ranges::count(all, '\n'), 1);
+    EXPECT_EQ(std::ranges::count(all, '\n'), 2);
+    EXPECT_NE(all.find(R"("id":2,"method":"m"})"), std::string::npos);
 }
 
 TEST(Peer, NotificationsReachTheirSubscribersAndNobodyElse) {
