@@ -37,13 +37,28 @@ bool output_is_dead(const ProcessFacts& process) {
     return process.descriptors_known && process.output.far_end == FarEnd::gone;
 }
 
+namespace {
+
+std::string_view program_name(const ProcessFacts& process) {
+    std::string_view name =
+        process.argv.empty() ? std::string_view() : std::string_view(process.argv.front());
+    name.remove_prefix(name.rfind('/') + 1); // npos + 1 is 0
+    return name;
+}
+
+// comm is the name of the file that was executed, which for the keeper may be /proc/self/exe: then its first
+// word tells.
+bool is_holdfast(const ProcessFacts& process) {
+    std::string_view name = program_name(process);
+    return process.comm.starts_with("holdfast") || name == "holdfast" || name == "holdfast-keep";
+}
+
+} // namespace
+
 bool is_shell(const ProcessFacts& process) {
     static constexpr std::array<std::string_view, 8> shells = {"sh",  "bash", "dash", "zsh",
                                                                "ksh", "fish", "tcsh", "busybox"};
-    if (process.argv.empty())
-        return false;
-    std::string_view name = process.argv.front();
-    name.remove_prefix(name.rfind('/') + 1); // npos + 1 is 0
+    std::string_view name = program_name(process);
     if (name.starts_with('-'))
         name.remove_prefix(1); // a login shell
     return std::ranges::find(shells, name) != shells.end();
@@ -57,7 +72,7 @@ bool is_left_alone(const ProcessFacts& process, const Case& the) {
     // Whatever holdfast guards ends by holdfast's own rules, and so do its own programs.
     const ProcessFacts* up = &process;
     for (int steps = 0; up && steps < 64; ++steps) {
-        if (up->comm.starts_with("holdfast"))
+        if (is_holdfast(*up))
             return true;
         up = up->ppid > 1 ? the.lineage.find(up->ppid) : nullptr;
     }

@@ -76,13 +76,20 @@ std::string output_words(const ProcessFacts& process) {
     }
 }
 
+// Start ticks are 10 ms long; where the kernel numbers its processes without reuse, those numbers tell within
+// one.
+bool is_newer(const Identity& one, const Identity& other) {
+    if (one.start_ticks != other.start_ticks)
+        return one.start_ticks > other.start_ticks;
+    return one.pidfd_inode != 0 && other.pidfd_inode != 0 && one.pidfd_inode > other.pidfd_inode;
+}
+
 // A newer process of the same command with the same parent, whose stdin still has a writer.
 const ProcessFacts* newer_generation(const ProcessFacts& process, const Case& the) {
     for (int pid : the.lineage.children(process.ppid)) {
         const ProcessFacts* other = the.lineage.find(pid);
         if (other && other->argv == process.argv && !process.argv.empty() && !input_is_dead(*other) &&
-            other->descriptors_known && other->state != 'Z' &&
-            other->identity.start_ticks > process.identity.start_ticks)
+            other->descriptors_known && other->state != 'Z' && is_newer(other->identity, process.identity))
             return other;
     }
     return nullptr;

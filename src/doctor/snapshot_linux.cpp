@@ -4,6 +4,7 @@
 #include "core/lineage.hpp"
 #include "core/text.hpp"
 #include "doctor/descriptors.hpp"
+#include "registry/entry.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
 #include "sys/unix_sockets.hpp"
@@ -19,8 +20,6 @@ namespace holdfast::doctor {
 namespace {
 
 using core::ProcessFacts;
-
-constexpr const char* mark_variable = "HOLDFAST_MARK";
 
 struct Units {
     std::uint64_t ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
@@ -130,7 +129,7 @@ std::optional<ProcessFacts> look_at(pid_t pid, const Units& units, std::uint64_t
         std::string base = core::cat("/proc/", pid);
         out.exe = read_link(base + "/exe");
         out.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
-        out.mark = sys::read_environment_variable(pid, mark_variable).value_or("");
+        out.mark = sys::read_environment_variable(pid, registry::mark_variable).value_or("");
         out.io_bytes = read_io_bytes(pid).value_or(0);
         if (out.descriptors_known)
             probe_standard_streams(out);

@@ -95,6 +95,7 @@ void living_hosts(const Mess& mess) {
         auto dropped = mess.start(mess.animal("timer_holder", {"--dropped"}), old);
         holdfast::mess::close_host_ends(old);
         mess.say("dropped?", "generation", dropped);
+        ::usleep(30'000); // generations are more than a tick of the start time apart
         mess.say("innocent", "newer_generation",
                  mess.start(mess.animal("timer_holder", {"--dropped"}), holdfast::mess::pipes()));
     });

@@ -40,7 +40,7 @@ TEST(Innocent, AKernelThread) {
 TEST(Innocent, WhatAKeeperGuards) {
     World world;
     auto& keeper = world.add(450, World::init, {"holdfast-keep"});
-    keeper.comm = "holdfast-keep";
+    keeper.comm = "exe"; // executed as /proc/self/exe
     auto& helper = world.add(500, 450, {"node", "server.js"});
     helper.session = World::dead_host;
     world.pipe_stdio(helper, 0);

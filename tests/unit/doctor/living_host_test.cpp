@@ -30,6 +30,20 @@ TEST(Dropped, ANewerOneOfAnotherCommandDoesNotMakeIt) {
     EXPECT_FALSE(findings[0].proven);
 }
 
+TEST(Dropped, WithinOneTickTheKernelsOwnNumberingDecides) {
+    World world;
+    world.add(450, World::init, {"host"});
+    auto& old = world.add(500, 450, {"node", "server.js"});
+    world.pipe_stdio(old, 0);
+    auto& young = world.add(499, 450, {"node", "server.js"}); // numbers have wrapped around
+    world.pipe_stdio(young, 450);
+    young.identity.start_ticks = old.identity.start_ticks;
+    EXPECT_EQ(world.diagnose().at(0).kind, FindingKind::no_writer);
+    old.identity.pidfd_inode = 7000;
+    young.identity.pidfd_inode = 7001;
+    EXPECT_EQ(world.diagnose().at(0).kind, FindingKind::dropped);
+}
+
 TEST(Dropped, OneAtWorkIsNotDropped) {
     World world;
     world.add(450, World::init, {"host"});
