@@ -72,8 +72,11 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
         bool free = !sight->owned && !sight->life_held;
         auto record = slot::read_record(location);
         Helper helper;
-        helper.alive = record && record->helper && record->helper->registered && !record->helper->ended_at &&
-                       sys::open_same(record->helper->helper).has_value();
+        if (record && record->helper && record->helper->registered && !record->helper->ended_at) {
+            auto process = sys::open_same(record->helper->helper);
+            helper.alive = process.has_value();
+            helper.elsewhere = !process && process.error().code == Errc::unreachable;
+        }
         if (free && !options.with_history && !helper.alive)
             continue;
         helper.id = location.name;

@@ -16,6 +16,7 @@ struct Helper {
     SlotInfo info;      // its lock and record, as of a slot
     core::HelperFacts facts;
     bool alive = false; // registered ones: the very process that was registered lives
+    bool elsewhere = false; // registered ones: it has a number in another PID namespace only, so nobody here can tell
     std::uint64_t tree_rss = 0;      // bytes, of all processes of the tree
     std::uint32_t tree_processes = 0;
     std::uint64_t cpu_ticks = 0;

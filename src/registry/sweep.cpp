@@ -65,7 +65,7 @@ bool forgotten(const Helper& helper) {
         return false;
     if (helper.facts.helper.boot_id != sys::boot_id())
         return true;
-    if (helper.facts.helper.pid_ns != sys::pid_namespace_inode())
+    if (helper.elsewhere)
         return false; // it cannot be judged from here
     std::int64_t since_end = helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
     return helper.info.age.count() >= keep_registered_ms && since_end >= keep_registered_ms;
