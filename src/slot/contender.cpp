@@ -434,6 +434,15 @@ Seen Contender::take() {
                         .argv = options_.argv,
                         .address = options_.address,
                         .session = options_.session};
+    if (purpose_.inherit_record && before) {
+        record.phase = before->phase;
+        record.status = before->status;
+        record.since = before->since;
+        record.since_unix_ms = before->since_unix_ms;
+        record.argv = before->argv;
+        record.session = before->session;
+        record.helper = before->helper;
+    }
     if (before && before->identity.boot_id == record.identity.boot_id)
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)
