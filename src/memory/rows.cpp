@@ -347,7 +347,7 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
         return done;
     ++context.next_trace;
     ++context.totals.traces;
-    context.indexed.push_back(trace.row);
+    context.changes.came.push_back(trace.row);
     return {};
 }
 
@@ -367,20 +367,25 @@ Result<void> replace_text(WriteContext& context, Trace& trace) {
         .bind(7, fingerprint_of(trace));
     if (auto done = (*update)->run(); !done)
         return done;
+    context.changes.went.push_back(trace.row);
+    context.changes.came.push_back(new_row);
     trace.row = new_row;
     ++context.next_trace;
-    context.indexed.push_back(new_row);
     return {};
 }
 
 Result<bool> delete_trace(WriteContext& context, std::string_view id) {
-    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1");
-    if (auto done = (*remove)->bind(1, id).run(); !done)
-        return std::unexpected(std::move(done.error()));
-    const bool removed = context.database.changes() > 0;
-    if (removed)
-        --context.totals.traces;
-    return removed;
+    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row");
+    (*remove)->bind(1, id);
+    const ScopedReset reset(**remove);
+    auto row = (*remove)->step();
+    if (!row)
+        return std::unexpected(std::move(row.error()));
+    if (!*row)
+        return false;
+    context.changes.went.push_back((*remove)->integer(0));
+    --context.totals.traces;
+    return true;
 }
 
 Result<void> add_feedback(WriteContext& context, const Feedback& feedback) {

@@ -58,27 +58,28 @@ void Store::writer_loop() {
         }
         // Under writes without a pause the other thread never catches the last frame, and the log would grow
         // for ever. It has copied all but a few; copying those here lets the log start anew.
-        if (reset_due_.exchange(false))
+        // And when that thread does not get to run at all, the log still stays within four times that length.
+        if (reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames)
             sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     }
 }
 
 void Store::run_batch(std::vector<Pending>& batch) {
-    std::vector<std::int64_t> indexed;
-    auto together = transact(batch, 0, batch.size(), indexed);
+    RowChanges changes;
+    auto together = transact(batch, 0, batch.size(), changes);
     if (together || batch.size() == 1) {
-        if (together && options_.on_indexed && !indexed.empty())
-            options_.on_indexed(indexed);
+        if (together && options_.on_changes && !changes.empty())
+            options_.on_changes(changes);
         for (auto& pending : batch)
             pending.done(together);
         return;
     }
     // One of them failed and took the others' transaction with it: each on its own, so only that one fails.
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        indexed.clear();
-        auto alone = transact(batch, i, 1, indexed);
-        if (alone && options_.on_indexed && !indexed.empty())
-            options_.on_indexed(indexed);
+        changes.clear();
+        auto alone = transact(batch, i, 1, changes);
+        if (alone && options_.on_changes && !changes.empty())
+            options_.on_changes(changes);
         batch[i].done(std::move(alone));
     }
 }
@@ -108,11 +109,11 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
 }
 
 Result<void> Store::transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
-                             std::vector<std::int64_t>& indexed) {
+                             RowChanges& changes) {
     Totals totals;
     std::int64_t next_trace = 0;
     auto result = begin(totals, next_trace);
-    WriteContext context{writer_, totals, next_trace, indexed};
+    WriteContext context{writer_, totals, next_trace, changes};
     for (std::size_t i = first; result && i < first + count; ++i)
         result = batch[i].write(context);
     if (result) {

@@ -35,13 +35,23 @@ struct Progress {
 };
 using OnProgress = std::function<void(const Progress&)>;
 
+// Rows of traces that came (added, or changed: a changed text gets a new row) and went (deleted, or changed).
+struct RowChanges {
+    std::vector<std::int64_t> came;
+    std::vector<std::int64_t> went;
+    void clear() {
+        came.clear();
+        went.clear();
+    }
+    [[nodiscard]] bool empty() const { return came.empty() && went.empty(); }
+};
+
 // What a write function may touch. The totals are written back with the transaction.
 struct WriteContext {
     Database& database;
     Totals& totals;
     std::int64_t& next_trace;
-    // Rows of traces that were added or whose text changed; told to on_indexed after the commit.
-    std::vector<std::int64_t>& indexed;
+    RowChanges& changes; // told to on_changes after the commit
 };
 using WriteFunction = std::move_only_function<Result<void>(WriteContext&)>;
 using WriteDone = std::move_only_function<void(Result<void>)>;
@@ -51,8 +61,7 @@ struct StoreOptions {
     std::int64_t least_epoch = 0;         // of the slot: the store's epoch will be at least this
     std::size_t checkpoint_frames = 1000; // start a background checkpoint when the WAL has this many pages
     std::size_t reset_frames = 16 * 1024; // when a WAL got this long, the writer helps to start it anew
-    std::function<void(const std::vector<std::int64_t>&)>
-        on_indexed; // on the writer thread, after the commit
+    std::function<void(const RowChanges&)> on_changes; // on the writer thread, after the commit
 };
 
 class Store {
@@ -114,7 +123,7 @@ private:
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
-                          std::vector<std::int64_t>& indexed);
+                          RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
     void give_back(std::unique_ptr<Database> database);
 
