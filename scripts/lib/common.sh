@@ -34,9 +34,10 @@ read_packages() { sed 's/#.*//' "$1" | xargs -n1 echo; }
 configure_and_build() {
     local dir=$1
     shift
+    mkdir -p "$dir"
     local launcher=()
     command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    cmake -S . -B "$dir" -G Ninja "${launcher[@]}" "$@" >"$dir.configure.log" 2>&1 ||
-        { cat "$dir.configure.log"; return 1; }
+    cmake -S . -B "$dir" -G Ninja "${launcher[@]}" "$@" >"$dir/configure.log" 2>&1 ||
+        { cat "$dir/configure.log"; return 1; }
     cmake --build "$dir"
 }

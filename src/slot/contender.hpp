@@ -1,0 +1,77 @@
+// One process's way to a slot: carries out the effects of core/slot_protocol.
+#pragma once
+
+#include "core/slot_protocol.hpp"
+#include "core/takeover.hpp"
+#include "holdfast/slot.hpp"
+#include "slot/door.hpp"
+#include "sys/file_watch.hpp"
+#include "sys/lock_file.hpp"
+#include "sys/pidfd.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace holdfast::slot {
+
+// What a contender came for.
+struct Purpose {
+    bool take = true;          // false: only to see the owner and its leftovers gone (stop)
+    bool spare_starters = true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
+    Millis patience{30000};     // from KILL to giving up
+};
+
+class Contender {
+public:
+    Contender(SlotLocation location, AcquireOptions options, Purpose purpose);
+    // Runs to an end. Under `take == false` the result has no ownership.
+    Result<Acquired> run();
+    // Whether anybody had to go (for stop).
+    [[nodiscard]] bool found_anybody() const noexcept { return found_anybody_; }
+
+private:
+    struct End {
+        std::optional<Acquired> result;
+        std::optional<Error> error;
+    };
+
+    core::Seen carry_out(core::Do effect);
+    core::Seen look_inside();
+    core::Seen look_outside();
+    core::Seen judge_owner(const sys::LockSight& sight);
+    core::Seen signal_owner(int signal);
+    core::Seen wait_for_news();
+    core::Seen take();
+    core::Seen reopen();
+    core::Seen fail_with(Error error);
+    core::Seen start_waiting(sys::LockByte byte, bool shared);
+    void leave_door();
+    std::unexpected<Error> reason();
+
+    SlotLocation location_;
+    AcquireOptions options_;
+    Purpose purpose_;
+    core::Step step_ = core::Step::door;
+    core::Seen last_seen_ = core::Seen::deadline;
+
+    std::optional<sys::LockFile> lock_;
+    std::optional<Door> door_;
+    std::optional<sys::LockWaiter> waiter_;
+    sys::LockByte waiting_for_ = sys::LockByte::door;
+    bool waiting_shared_ = false;
+
+    core::TakeoverMemory memory_;
+    core::TakeoverJudgement judgement_;
+    std::optional<sys::PidFd> owner_;
+    std::optional<sys::FileWatch> watch_;
+    std::vector<sys::PidFd> leftovers_;
+    sys::Deadline deadline_;  // of the whole wait
+    sys::Deadline grace_;     // of the present step
+    sys::LockSight sight_;    // the last one
+    bool found_anybody_ = false;
+    bool counted_takeover_ = false;
+    std::optional<Error> error_;
+    std::optional<Acquired> acquired_;
+};
+
+} // namespace holdfast::slot

@@ -1,0 +1,30 @@
+#include "slot/leftovers.hpp"
+
+#include "slot/paths.hpp"
+#include "sys/lock_holders.hpp"
+
+#include <csignal>
+
+namespace holdfast::slot {
+
+std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&) {
+    std::vector<sys::PidFd> out;
+    std::string path = lock_path(location);
+    for (pid_t pid : sys::find_life_holders(path)) {
+        auto process = sys::PidFd::open(pid);
+        if (process && sys::holds_life(pid, path))
+            out.push_back(std::move(*process));
+    }
+    return out;
+}
+
+void signal_all(const std::vector<sys::PidFd>& processes, int signal) {
+    for (const sys::PidFd& process : processes) {
+        // A failure here shows as life that does not come free, and is reported with names then.
+        (void)process.signal(signal);
+        if (signal == SIGTERM)
+            (void)process.signal(SIGCONT); // a stopped process cannot end by itself
+    }
+}
+
+} // namespace holdfast::slot

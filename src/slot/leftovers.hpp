@@ -1,0 +1,19 @@
+// Ending what a dead owner left behind.
+#pragma once
+
+#include "holdfast/slot.hpp"
+#include "slot/door.hpp"
+#include "sys/pidfd.hpp"
+
+#include <vector>
+
+namespace holdfast::slot {
+
+// The processes that hold life while the owner byte is free. Inside the door such a process is a leftover, and stays
+// one: a starter would have come through the door. Each is held by a pidfd that was opened before it was checked.
+std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door& inside);
+
+// TERM and CONT, or KILL, to each through its pidfd.
+void signal_all(const std::vector<sys::PidFd>& processes, int signal);
+
+} // namespace holdfast::slot

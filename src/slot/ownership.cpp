@@ -1,0 +1,119 @@
+#include "slot/ownership.hpp"
+
+#include "core/text.hpp"
+#include "slot/paths.hpp"
+#include "sys/clock.hpp"
+#include "sys/whole_file.hpp"
+
+namespace holdfast {
+
+Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
+    : location(std::move(where)), lock(std::move(file)), record(std::move(first)) {}
+
+Result<void> Ownership::State::write_record() {
+    // In the child of a fork the descriptor is -1: the record is the parent's.
+    if (lock.fd() < 0)
+        return fail(Errc::closed, core::cat("this process does not own the slot \"", location.name,
+                                            "\": it is a fork of the owner"));
+    return sys::write_whole(slot::record_path(location), core::to_json(record));
+}
+
+Ownership::Ownership(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Ownership::Ownership(Ownership&&) noexcept = default;
+Ownership& Ownership::operator=(Ownership&&) noexcept = default;
+Ownership::~Ownership() = default;
+
+namespace {
+std::unexpected<Error> released() { return fail(Errc::closed, "this ownership was already released"); }
+} // namespace
+
+std::uint64_t Ownership::epoch() const noexcept { return state_ ? state_->record.epoch : 0; }
+
+const SlotLocation& Ownership::location() const noexcept {
+    static const SlotLocation none;
+    return state_ ? state_->location : none;
+}
+
+Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total, std::string status) {
+    if (!state_)
+        return released();
+    core::Record& record = state_->record;
+    if (record.progress_done != done)
+        record.progress_at = sys::boottime_ms();
+    record.progress_done = done;
+    record.progress_total = total;
+    if (!status.empty())
+        record.status = std::move(status);
+    return state_->write_record();
+}
+
+Result<void> Ownership::extend_patience(Millis more) {
+    if (!state_)
+        return released();
+    state_->record.patience_until = sys::boottime_ms() + more.count();
+    return state_->write_record();
+}
+
+Result<void> Ownership::set_status(std::string status) {
+    if (!state_)
+        return released();
+    state_->record.status = std::move(status);
+    return state_->write_record();
+}
+
+Result<void> Ownership::set_address(std::string address) {
+    if (!state_)
+        return released();
+    state_->record.address = std::move(address);
+    return state_->write_record();
+}
+
+Result<void> Ownership::starting() {
+    if (!state_)
+        return released();
+    state_->record.phase = Phase::starting;
+    state_->record.progress_at = sys::boottime_ms();
+    return state_->write_record();
+}
+
+Result<void> Ownership::ready() {
+    if (!state_)
+        return released();
+    state_->record.phase = Phase::ready;
+    state_->record.patience_until = 0;
+    return state_->write_record();
+}
+
+Result<void> Ownership::draining() {
+    if (!state_)
+        return released();
+    state_->record.phase = Phase::draining;
+    return state_->write_record();
+}
+
+int Ownership::life_fd() const noexcept { return state_ ? state_->lock.fd() : -1; }
+
+int Ownership::watch_fd() {
+    if (!state_ || state_->lock.fd() < 0)
+        return -1;
+    if (!state_->watch)
+        if (auto made = sys::FileWatch::on_file(state_->lock.path()))
+            state_->watch = std::move(*made);
+    return state_->watch ? state_->watch->fd() : -1;
+}
+
+Result<void> Ownership::still_mine() {
+    if (!state_)
+        return released();
+    if (state_->watch)
+        state_->watch->clear();
+    if (state_->lock.still_at_path())
+        return {};
+    return fail(Errc::lost, core::cat("the lock file ", state_->lock.path(),
+                                      " was removed while this process owned it; it leaves, since another may own "
+                                      "the slot now"));
+}
+
+void Ownership::release() noexcept { state_.reset(); }
+
+} // namespace holdfast

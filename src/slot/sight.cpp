@@ -1,0 +1,134 @@
+#include "slot/sight.hpp"
+
+#include "core/duration.hpp"
+#include "core/names.hpp"
+#include "core/text.hpp"
+#include "slot/paths.hpp"
+#include "sys/clock.hpp"
+#include "sys/errors.hpp"
+#include "sys/lock_holders.hpp"
+#include "sys/proc.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace holdfast {
+
+namespace slot {
+
+namespace {
+
+SlotState state_of(const sys::LockSight& sight) {
+    if (sight.owned)
+        return SlotState::owned;
+    return sight.life_held ? SlotState::orphaned : SlotState::free;
+}
+
+Millis age_of(std::int64_t since, std::int64_t now) { return Millis{since > 0 && since <= now ? now - since : 0}; }
+
+} // namespace
+
+std::optional<core::Record> read_record(const SlotLocation& location) {
+    auto text = sys::read_small_file(record_path(location), core::max_record_bytes);
+    return text ? core::record_from_json(*text) : std::nullopt;
+}
+
+SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
+                  const std::optional<core::Record>& record) {
+    SlotInfo out;
+    out.name = location.name;
+    out.state = state_of(sight);
+    out.owner_pid = sight.owned ? sight.owner_pid : 0;
+    out.owner_in_other_namespace = sight.owned && sight.owner_pid == 0;
+    out.epoch = sight.epoch;
+    if (out.state == SlotState::orphaned)
+        for (pid_t pid : sys::find_life_holders(lock_path(location)))
+            out.leftovers.push_back({.pid = pid, .command = sys::command_line_for_people(pid)});
+    if (!record)
+        return out;
+
+    out.has_record = true;
+    out.record_is_current = sight.owned && record->epoch == sight.epoch;
+    out.phase = record->phase;
+    out.status = record->status;
+    out.progress_done = record->progress_done;
+    out.progress_total = record->progress_total;
+    out.since_unix_ms = record->since_unix_ms;
+    out.argv = record->argv;
+    out.address = record->address;
+    out.version = record->version;
+    out.session = record->session;
+    if (record->identity.boot_id == sys::boot_id()) {
+        std::int64_t now = sys::boottime_ms();
+        out.age = age_of(record->since, now);
+        out.progress_age = age_of(record->progress_at, now);
+    }
+    return out;
+}
+
+std::string owner_for_people(const SlotInfo& info) {
+    if (info.owner_in_other_namespace)
+        return "a process in another PID namespace (another container), which cannot be signalled from here";
+    std::string command = info.record_is_current && !info.argv.empty() ? sys::join_command(info.argv)
+                                                                       : sys::command_line_for_people(info.owner_pid);
+    std::string out = core::cat("process ", info.owner_pid, " (", command, ")");
+    if (info.record_is_current)
+        out += core::cat(", ", name_of(info.phase), ", running for ", core::format_duration(info.age));
+    else
+        out += ", just starting";
+    return out;
+}
+
+std::string leftovers_for_people(const std::vector<Leftover>& leftovers) {
+    if (leftovers.empty())
+        return "a process that cannot be seen from here (another user's, or in another PID namespace)";
+    std::string out;
+    constexpr std::size_t shown = 5;
+    for (std::size_t i = 0; i < leftovers.size() && i < shown; ++i)
+        out += core::cat(i ? ", " : "", "process ", leftovers[i].pid, " (", leftovers[i].command, ")");
+    if (leftovers.size() > shown)
+        out += core::cat(" and ", leftovers.size() - shown, " more");
+    return out;
+}
+
+} // namespace slot
+
+Result<SlotInfo> query(const SlotLocation& location) {
+    if (auto ok = core::check_slot_name(location.name); !ok)
+        return std::unexpected(ok.error());
+    auto sight = sys::LockFile::look(slot::lock_path(location));
+    if (!sight)
+        return std::unexpected(sight.error());
+    return slot::describe(location, *sight, slot::read_record(location));
+}
+
+Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
+    struct CloseDir {
+        void operator()(DIR* dir) const { ::closedir(dir); }
+    };
+    std::vector<SlotInfo> out;
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(directory.c_str()));
+    if (!dir) {
+        if (errno == ENOENT)
+            return out;
+        return sys::fail_sys(core::cat("read the directory ", directory));
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(dir.get())) {
+        std::string_view file(entry->d_name);
+        if (file.ends_with(".lock") && core::check_slot_name(file.substr(0, file.size() - 5)))
+            names.emplace_back(file.substr(0, file.size() - 5));
+    }
+    std::sort(names.begin(), names.end());
+    for (std::string& name : names) {
+        auto info = query({.directory = directory, .name = std::move(name)});
+        if (!info)
+            return std::unexpected(info.error());
+        out.push_back(std::move(*info));
+    }
+    return out;
+}
+
+} // namespace holdfast

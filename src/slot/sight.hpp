@@ -1,0 +1,22 @@
+// Looking at a slot: the kernel's answer and the owner's words, put together.
+#pragma once
+
+#include "core/record.hpp"
+#include "holdfast/slot.hpp"
+#include "sys/lock_file.hpp"
+
+#include <optional>
+#include <string>
+
+namespace holdfast::slot {
+
+std::optional<core::Record> read_record(const SlotLocation& location);
+
+// SlotInfo from what the kernel said and what the record says. Leftovers are looked for when orphaned.
+SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight, const std::optional<core::Record>& record);
+
+// "process 4711 (node server.js), ready for 3 min", for messages.
+std::string owner_for_people(const SlotInfo& info);
+std::string leftovers_for_people(const std::vector<Leftover>& leftovers);
+
+} // namespace holdfast::slot

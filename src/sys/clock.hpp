@@ -1,0 +1,35 @@
+// Clocks. Everything that is compared uses boot time: it moves while the machine sleeps, and nobody sets it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace holdfast::sys {
+
+std::int64_t boottime_ms() noexcept;
+std::int64_t boottime_ns() noexcept;
+std::int64_t unix_ms() noexcept; // for people only; never compared
+
+// A moment after which waiting ends; none means never.
+class Deadline {
+public:
+    Deadline() = default;
+    static Deadline never() { return {}; }
+    static Deadline in(std::chrono::milliseconds duration) { return at(boottime_ms() + duration.count()); }
+    static Deadline at(std::int64_t boottime) {
+        Deadline out;
+        out.at_ = boottime;
+        return out;
+    }
+    [[nodiscard]] bool passed() const { return at_ && boottime_ms() >= *at_; }
+    // For poll(2): -1 for never, otherwise rounded up so that a wake-up is never early.
+    [[nodiscard]] int poll_timeout() const;
+    [[nodiscard]] std::optional<std::int64_t> moment() const { return at_; }
+    [[nodiscard]] Deadline earlier(const Deadline& other) const;
+
+private:
+    std::optional<std::int64_t> at_;
+};
+
+} // namespace holdfast::sys

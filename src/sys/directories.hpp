@@ -1,0 +1,20 @@
+// Directories that only we can write to, on this machine.
+#pragma once
+
+#include "holdfast/result.hpp"
+
+#include <optional>
+#include <string>
+
+namespace holdfast::sys {
+
+// Creates the directory and its missing parents (0700).
+Result<void> make_directories(const std::string& path);
+
+// Refuses a directory that belongs to somebody else or that others can write to: a lock there proves nothing.
+Result<void> check_private_directory(const std::string& path);
+
+// The name of a file system on which locks and PIDs of several machines meet (NFS, CIFS, …), or nothing.
+std::optional<std::string> shared_file_system(const std::string& path);
+
+} // namespace holdfast::sys

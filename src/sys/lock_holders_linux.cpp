@@ -1,0 +1,82 @@
+#include "sys/lock_holders.hpp"
+
+#include "core/text.hpp"
+#include "sys/proc.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+namespace holdfast::sys {
+
+namespace {
+
+struct CloseDir {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+};
+
+// One line of /proc/PID/fdinfo/N is, for example
+//   lock:	1: OFDLCK ADVISORY  WRITE -1 fe:00:131073 0 0
+// A mere reader of the file has it open without such a line.
+bool carries_life(std::string_view fdinfo, ino_t inode) {
+    std::size_t at = 0;
+    while ((at = fdinfo.find("lock:", at)) != std::string_view::npos) {
+        std::string_view line = fdinfo.substr(at, fdinfo.find('\n', at) - at);
+        at += line.size();
+        if (line.find("OFDLCK") == std::string_view::npos || line.find("WRITE") == std::string_view::npos)
+            continue;
+        // … MAJOR:MINOR:INODE FIRST LAST
+        std::size_t colon = line.rfind(':');
+        std::string tail(line.substr(colon + 1));
+        char* end = nullptr;
+        unsigned long long found = std::strtoull(tail.c_str(), &end, 10);
+        unsigned long long first = std::strtoull(end, nullptr, 10);
+        if (found == inode && first == 0)
+            return true;
+    }
+    return false;
+}
+
+bool holds(pid_t pid, const struct stat& file) {
+    std::string base = core::cat("/proc/", pid, "/fd");
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(base.c_str()));
+    if (!dir)
+        return false;
+    while (const dirent* entry = ::readdir(dir.get())) {
+        if (entry->d_name[0] == '.')
+            continue;
+        struct stat target {};
+        if (::fstatat(::dirfd(dir.get()), entry->d_name, &target, 0) != 0 || target.st_ino != file.st_ino ||
+            target.st_dev != file.st_dev)
+            continue;
+        auto info = read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
+        if (info && carries_life(*info, file.st_ino))
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+bool holds_life(pid_t pid, const std::string& path) {
+    struct stat file {};
+    return ::stat(path.c_str(), &file) == 0 && holds(pid, file);
+}
+
+std::vector<pid_t> find_life_holders(const std::string& path) {
+    std::vector<pid_t> out;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0)
+        return out;
+    for (pid_t pid : all_pids())
+        if (pid != ::getpid() && holds(pid, file))
+            out.push_back(pid);
+    return out;
+}
+
+} // namespace holdfast::sys

@@ -1,0 +1,110 @@
+#include "sys/lock_waiter.hpp"
+
+#include "sys/errors.hpp"
+#include "sys/raw_syscall.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+
+namespace holdfast::sys {
+
+namespace {
+constexpr idtype_t p_pidfd = static_cast<idtype_t>(3);
+constexpr std::size_t stack_bytes = 16 * 1024;
+} // namespace
+
+struct LockWaiter::Shared {
+    int lock_fd = -1;
+    pid_t parent = 0;
+    struct flock request {};
+    Fd granted; // eventfd
+    Fd process; // pidfd
+    volatile long result = 1; // 1 while waiting, then 0 or -errno
+    bool accepted = false;
+    alignas(16) std::array<char, stack_bytes> stack;
+
+    // Runs in the waiter. Only raw system calls: it shares our thread-local storage, so libc's errno would be ours.
+    __attribute__((no_sanitize("address", "thread", "undefined"), optimize("no-stack-protector"))) static int
+    wait(void* argument) {
+        auto* self = static_cast<Shared*>(argument);
+        raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+        if (raw_syscall(SYS_getppid, 0, 0, 0, 0) != self->parent)
+            return 0; // the parent died before the line above took effect
+        long result = 0;
+        do {
+            result = raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLKW, reinterpret_cast<long>(&self->request), 0);
+        } while (result == -EINTR);
+        self->result = result;
+        const unsigned long long one = 1;
+        raw_syscall(SYS_write, self->granted.get(), reinterpret_cast<long>(&one), sizeof one, 0);
+        return 0;
+    }
+};
+
+LockWaiter::LockWaiter(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
+LockWaiter::LockWaiter(LockWaiter&&) noexcept = default;
+LockWaiter& LockWaiter::operator=(LockWaiter&& other) noexcept {
+    if (this != &other) {
+        stop();
+        shared_ = std::move(other.shared_);
+    }
+    return *this;
+}
+LockWaiter::~LockWaiter() { stop(); }
+
+Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
+    auto self = std::make_unique<Shared>();
+    self->lock_fd = fd;
+    self->parent = ::getpid();
+    self->request.l_type = shared ? F_RDLCK : F_WRLCK;
+    self->request.l_whence = SEEK_SET;
+    self->request.l_start = byte;
+    self->request.l_len = 1;
+    self->granted = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!self->granted)
+        return fail_sys("create an eventfd");
+    // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
+    int pidfd = -1;
+    int flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD;
+    pid_t pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
+    if (pid < 0)
+        return fail_sys("start a lock waiter");
+    self->process = Fd(pidfd);
+    return LockWaiter(std::move(self));
+}
+
+int LockWaiter::fd() const noexcept { return shared_->granted.get(); }
+
+Result<void> LockWaiter::accept() {
+    if (shared_->result != 0)
+        return fail_sys("wait for a lock", static_cast<int>(-shared_->result));
+    shared_->accepted = true;
+    return {};
+}
+
+void LockWaiter::stop() noexcept {
+    if (!shared_)
+        return;
+    ::syscall(SYS_pidfd_send_signal, shared_->process.get(), SIGKILL, nullptr, 0);
+    siginfo_t info{};
+    while (::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
+    }
+    if (!shared_->accepted) {
+        // It may have been granted in the last instant. Dropping what was not granted does nothing.
+        struct flock drop = shared_->request;
+        drop.l_type = F_UNLCK;
+        ::fcntl(shared_->lock_fd, F_OFD_SETLK, &drop);
+    }
+    shared_.reset();
+}
+
+} // namespace holdfast::sys

@@ -1,0 +1,55 @@
+// A process held by a descriptor: unlike a number, it cannot come to mean somebody else.
+#pragma once
+
+#include "holdfast/result.hpp"
+#include "sys/clock.hpp"
+#include "sys/fd.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::sys {
+
+class PidFd {
+public:
+    // The process that has this number now. Error not_found when there is none.
+    static Result<PidFd> open(pid_t pid);
+    PidFd(Fd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
+
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+    // Ended, even if nobody reaped it yet. (A zombie still answers kill(pid, 0): never ask that.)
+    [[nodiscard]] bool ended() const;
+    // True when it ended before the deadline.
+    [[nodiscard]] bool wait_ended(const Deadline& deadline) const;
+
+    // True when it was delivered, false when the process is gone already. Errors: not_permitted.
+    [[nodiscard]] Result<bool> signal(int signal) const;
+
+    // The inode, where it identifies the process (pidfs); 0 on kernels on which all pidfds share one.
+    [[nodiscard]] std::uint64_t unique_inode() const;
+
+    // Reaps it, if it is our child and has ended: its wait status as waitpid gives it.
+    struct Exit {
+        int status = 0; // exit code, or 128 + signal
+        int signal = 0; // 0 when it exited by itself
+        bool core = false;
+        std::int64_t cpu_ms = 0;
+        std::int64_t max_rss_kb = 0;
+    };
+    [[nodiscard]] std::optional<Exit> try_reap() const;
+
+private:
+    Fd fd_;
+    pid_t pid_ = 0;
+};
+
+// Waits until all have ended or the deadline passed; true when all ended.
+bool wait_all_ended(const std::vector<PidFd>& processes, const Deadline& deadline);
+
+} // namespace holdfast::sys

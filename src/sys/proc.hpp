@@ -1,0 +1,57 @@
+// What /proc tells of a process. Everything here is a sighting: by the time it is read it may be history, so a caller
+// that acts on it opens a pidfd first and looks again after.
+#pragma once
+
+#include "core/identity.hpp"
+#include "holdfast/result.hpp"
+#include "sys/pidfd.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::sys {
+
+struct ProcStat {
+    std::string comm;
+    char state = '?'; // R S D T t Z X …
+    pid_t ppid = 0;
+    pid_t pgrp = 0;
+    pid_t session = 0;
+    int tty = 0;
+    std::uint64_t start_ticks = 0;
+    std::uint64_t cpu_ticks = 0; // user and system
+    std::uint64_t rss_pages = 0;
+};
+
+// Parses the text of /proc/PID/stat, after the last ')': a process may be called "a) b (c".
+std::optional<ProcStat> parse_stat(std::string_view text);
+std::optional<ProcStat> read_stat(pid_t pid);
+
+std::vector<std::string> read_cmdline(pid_t pid); // empty for kernel threads, zombies and the gone
+std::string command_line_for_people(pid_t pid);   // argv joined, or [comm], cut at 200 characters
+std::string join_command(const std::vector<std::string>& argv); // quoted where needed, cut at 200 characters
+
+std::vector<pid_t> all_pids();
+std::vector<pid_t> children_of(pid_t pid); // living and zombie children, of all its threads
+// Value of one variable in another process's environment as it was at exec.
+std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name);
+
+// The identity of a living process behind an open pidfd. Error not_found when it has ended.
+Result<core::Identity> identify(const PidFd& process);
+// Our own, with a token.
+Result<core::Identity> identify_self(std::string token);
+
+const std::string& boot_id();
+std::uint64_t pid_namespace_inode();
+std::string random_token(); // 32 hex digits from the kernel
+
+// Reads a small file whole; nothing when it cannot be read or is larger than `limit`.
+std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 1 << 20);
+
+} // namespace holdfast::sys

@@ -1,0 +1,258 @@
+#include "sys/proc.hpp"
+
+#include "core/text.hpp"
+#include "sys/errors.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <memory>
+
+namespace holdfast::sys {
+
+namespace {
+
+struct CloseDir {
+    void operator()(DIR* dir) const { ::closedir(dir); }
+};
+using Dir = std::unique_ptr<DIR, CloseDir>;
+
+template <class N>
+bool parse_number(std::string_view text, N& out) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::vector<pid_t> numbers_in(const std::string& directory) {
+    std::vector<pid_t> out;
+    Dir dir(::opendir(directory.c_str()));
+    if (!dir)
+        return out;
+    while (const dirent* entry = ::readdir(dir.get())) {
+        pid_t number = 0;
+        if (parse_number(std::string_view(entry->d_name), number))
+            out.push_back(number);
+    }
+    return out;
+}
+
+} // namespace
+
+std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd)
+        return std::nullopt;
+    std::string out;
+    std::array<char, 4096> buffer;
+    for (;;) {
+        ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return std::nullopt;
+        if (n == 0)
+            return out;
+        out.append(buffer.data(), static_cast<std::size_t>(n));
+        if (out.size() > limit)
+            return std::nullopt;
+    }
+}
+
+std::optional<ProcStat> parse_stat(std::string_view text) {
+    std::size_t open = text.find('(');
+    std::size_t close = text.rfind(')');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+        return std::nullopt;
+    ProcStat out;
+    out.comm = text.substr(open + 1, close - open - 1);
+    // Fields from the third on: state ppid pgrp session tty … utime(14) stime(15) … starttime(22) vsize rss(24)
+    std::array<std::string_view, 22> fields{};
+    std::size_t count = 0;
+    std::string_view rest = text.substr(close + 1);
+    while (count < fields.size()) {
+        std::size_t start = rest.find_first_not_of(" \n");
+        if (start == std::string_view::npos)
+            break;
+        std::size_t end = rest.find_first_of(" \n", start);
+        fields[count++] = rest.substr(start, end == std::string_view::npos ? end : end - start);
+        if (end == std::string_view::npos)
+            break;
+        rest.remove_prefix(end);
+    }
+    if (count < fields.size() || fields[0].size() != 1)
+        return std::nullopt;
+    out.state = fields[0][0];
+    std::uint64_t user = 0, system = 0;
+    std::int64_t rss = 0;
+    if (!parse_number(fields[1], out.ppid) || !parse_number(fields[2], out.pgrp) ||
+        !parse_number(fields[3], out.session) || !parse_number(fields[4], out.tty) || !parse_number(fields[11], user) ||
+        !parse_number(fields[12], system) || !parse_number(fields[19], out.start_ticks) ||
+        !parse_number(fields[21], rss))
+        return std::nullopt;
+    out.cpu_ticks = user + system;
+    out.rss_pages = rss > 0 ? static_cast<std::uint64_t>(rss) : 0;
+    return out;
+}
+
+std::optional<ProcStat> read_stat(pid_t pid) {
+    auto text = read_small_file(core::cat("/proc/", pid, "/stat"), 4096);
+    return text ? parse_stat(*text) : std::nullopt;
+}
+
+std::vector<std::string> read_cmdline(pid_t pid) {
+    std::vector<std::string> out;
+    auto text = read_small_file(core::cat("/proc/", pid, "/cmdline"), std::size_t{4} << 20);
+    if (!text)
+        return out;
+    std::size_t start = 0;
+    while (start < text->size()) {
+        std::size_t end = text->find('\0', start);
+        if (end == std::string::npos)
+            end = text->size();
+        out.push_back(text->substr(start, end - start));
+        start = end + 1;
+    }
+    return out;
+}
+
+std::string join_command(const std::vector<std::string>& argv) {
+    constexpr std::size_t limit = 200;
+    std::string out;
+    for (const std::string& word : argv) {
+        if (!out.empty())
+            out += ' ';
+        bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                             "0123456789@%+=:,./_-") == std::string::npos;
+        if (plain) {
+            out += word;
+        } else {
+            out += '\'';
+            for (char c : word) {
+                if (c == '\'')
+                    out += "'\\''";
+                else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+                    out += '?'; // a control character in a command must not steer the reader's terminal
+                else
+                    out += c;
+            }
+            out += '\'';
+        }
+        if (out.size() > limit) {
+            std::size_t cut = limit;
+            while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xc0) == 0x80)
+                --cut; // not through the middle of a character
+            out.resize(cut);
+            out += "…";
+            return out;
+        }
+    }
+    return out;
+}
+
+std::string command_line_for_people(pid_t pid) {
+    auto argv = read_cmdline(pid);
+    if (!argv.empty())
+        return join_command(argv);
+    auto stat = read_stat(pid);
+    return stat ? core::cat('[', stat->comm, ']') : std::string("(gone)");
+}
+
+std::vector<pid_t> all_pids() { return numbers_in("/proc"); }
+
+std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> out;
+    for (pid_t thread : numbers_in(core::cat("/proc/", pid, "/task"))) {
+        auto text = read_small_file(core::cat("/proc/", pid, "/task/", thread, "/children"));
+        if (!text)
+            continue;
+        std::string_view rest = *text;
+        while (!rest.empty()) {
+            std::size_t end = rest.find(' ');
+            pid_t child = 0;
+            if (parse_number(rest.substr(0, end), child))
+                out.push_back(child);
+            if (end == std::string_view::npos)
+                break;
+            rest.remove_prefix(end + 1);
+        }
+    }
+    return out;
+}
+
+std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name) {
+    auto text = read_small_file(core::cat("/proc/", pid, "/environ"), std::size_t{4} << 20);
+    if (!text)
+        return std::nullopt;
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        std::size_t end = rest.find('\0');
+        std::string_view entry = rest.substr(0, end);
+        if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+            return std::string(entry.substr(name.size() + 1));
+        if (end == std::string_view::npos)
+            break;
+        rest.remove_prefix(end + 1);
+    }
+    return std::nullopt;
+}
+
+const std::string& boot_id() {
+    // One boot per process: read once.
+    static const std::string id = [] {
+        auto text = read_small_file("/proc/sys/kernel/random/boot_id", 256).value_or("");
+        while (!text.empty() && text.back() == '\n')
+            text.pop_back();
+        return text;
+    }();
+    return id;
+}
+
+std::uint64_t pid_namespace_inode() {
+    struct stat ns {};
+    return ::stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
+}
+
+std::string random_token() {
+    std::array<unsigned char, 16> bytes{};
+    // Cannot fail for 16 bytes on a kernel of this decade, except before the pool is seeded, when it waits.
+    while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    }
+    std::string out;
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (unsigned char byte : bytes) {
+        out += digits[byte >> 4];
+        out += digits[byte & 15];
+    }
+    return out;
+}
+
+Result<core::Identity> identify(const PidFd& process) {
+    auto stat = read_stat(process.pid());
+    // The pidfd was open before we read: if it has not ended now, what we read was about it.
+    if (!stat || process.ended())
+        return fail(Errc::not_found, core::cat("process ", process.pid(), " has ended"));
+    core::Identity out;
+    out.boot_id = boot_id();
+    out.pid_ns = pid_namespace_inode();
+    out.pid = process.pid();
+    out.start_ticks = stat->start_ticks;
+    out.pidfd_inode = process.unique_inode();
+    return out;
+}
+
+Result<core::Identity> identify_self(std::string token) {
+    auto self = PidFd::open(::getpid());
+    if (!self)
+        return std::unexpected(self.error());
+    auto identity = identify(*self);
+    if (identity)
+        identity->token = std::move(token);
+    return identity;
+}
+
+} // namespace holdfast::sys

@@ -1,0 +1,192 @@
+#include "sys/spawn.hpp"
+
+#include "core/text.hpp"
+#include "sys/errors.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+extern char** environ; // NOLINT(readability-redundant-declaration)
+
+namespace holdfast::sys {
+
+namespace {
+
+constexpr std::size_t stack_bytes = 64 * 1024;
+
+// Everything the child needs, laid out before it exists: it shares our memory and must not allocate.
+struct Plan {
+    const SpawnSpec* spec = nullptr;
+    std::vector<std::string> candidates;
+    std::vector<char*> argv;
+    std::vector<char*> shell_argv; // "/bin/sh script args…" for a script without an interpreter line
+    std::vector<char*> env_storage;
+    char** env = nullptr;
+    std::vector<std::pair<int, int>> moves; // (dup of ours above all targets, target)
+    sigset_t all{};
+    bool hup_ignored = false;
+    int error = 0;
+};
+
+std::vector<std::string> candidates_for(const SpawnSpec& spec) {
+    if (!spec.executable.empty())
+        return {spec.executable};
+    const std::string& name = spec.argv.front();
+    if (name.find('/') != std::string::npos)
+        return {name};
+    std::vector<std::string> out;
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+    for (;;) {
+        std::size_t end = rest.find(':');
+        std::string_view directory = rest.substr(0, end);
+        out.push_back(directory.empty() ? name : core::cat(directory, '/', name));
+        if (end == std::string_view::npos)
+            return out;
+        rest.remove_prefix(end + 1);
+    }
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+    std::vector<char*> out;
+    out.reserve(texts.size() + 1);
+    for (const std::string& text : texts)
+        out.push_back(const_cast<char*>(text.c_str()));
+    out.push_back(nullptr);
+    return out;
+}
+
+void reset_signals(bool keep_hup) {
+    for (int number = 1; number < NSIG; ++number) {
+        if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
+            continue;
+        struct sigaction action {};
+        action.sa_handler = SIG_DFL;
+        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
+    }
+}
+
+int child(void* argument) {
+    auto& plan = *static_cast<Plan*>(argument);
+    const SpawnSpec& spec = *plan.spec;
+    auto give_up = [&plan] {
+        plan.error = errno;
+        ::_exit(127);
+    };
+    if (spec.die_with_parent && ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        give_up();
+    if (spec.cgroup_procs >= 0 && ::write(spec.cgroup_procs, "0", 1) != 1)
+        give_up();
+    if (spec.new_session && ::setsid() < 0)
+        give_up();
+    if (spec.controlling_tty >= 0 && ::ioctl(spec.controlling_tty, TIOCSCTTY, 0) != 0)
+        give_up();
+    if (spec.process_group && ::setpgid(0, *spec.process_group) != 0 && *spec.process_group == 0)
+        give_up(); // joining another group is a courtesy to the terminal; having one of its own is a promise
+    if (spec.take_foreground) {
+        // A background process may not do this unless it ignores the signal that would stop it.
+        struct sigaction ignore {};
+        ignore.sa_handler = SIG_IGN;
+        ::sigaction(SIGTTOU, &ignore, nullptr);
+        ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    }
+    for (auto [from, to] : plan.moves)
+        if (::dup2(from, to) < 0)
+            give_up();
+    if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
+        give_up();
+    reset_signals(plan.hup_ignored);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+    int worst = ENOENT;
+    for (const std::string& candidate : plan.candidates) {
+        ::execve(candidate.c_str(), plan.argv.data(), plan.env);
+        if (errno == ENOEXEC) {
+            plan.shell_argv[1] = const_cast<char*>(candidate.c_str());
+            ::execve("/bin/sh", plan.shell_argv.data(), plan.env);
+        }
+        if (errno != ENOENT && errno != ENOTDIR)
+            worst = errno;
+    }
+    errno = worst;
+    give_up();
+    return 127;
+}
+
+} // namespace
+
+Result<PidFd> spawn(const SpawnSpec& spec) {
+    if (spec.argv.empty())
+        return fail(Errc::invalid_argument, "there is no command to start");
+    Plan plan;
+    plan.spec = &spec;
+    plan.candidates = candidates_for(spec);
+    plan.argv = pointers_to(spec.argv);
+    plan.shell_argv.assign({const_cast<char*>("sh"), nullptr});
+    plan.shell_argv.insert(plan.shell_argv.end(), plan.argv.begin() + 1, plan.argv.end());
+    if (spec.env)
+        plan.env_storage = pointers_to(*spec.env);
+    plan.env = spec.env ? plan.env_storage.data() : environ;
+
+    // Copies above every target number, so that no move overwrites the source of a later one.
+    int above = 3;
+    for (auto [from, to] : spec.fds)
+        above = std::max({above, to + 1});
+    std::vector<Fd> copies;
+    for (auto [from, to] : spec.fds) {
+        // A lock file must never be closed in this process (see lock_file.hpp): it is moved from where it is.
+        plan.moves.emplace_back(from, to);
+        bool clash = std::any_of(spec.fds.begin(), spec.fds.end(), [from](const auto& move) { return move.second == from; });
+        if (clash && from != to) {
+            copies.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, above));
+            if (!copies.back())
+                return fail_sys("copy a descriptor for a new process");
+            plan.moves.back().first = copies.back().get();
+        } else if (from == to) {
+            // dup2 onto itself would leave close-on-exec set.
+            copies.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, above));
+            if (!copies.back())
+                return fail_sys("copy a descriptor for a new process");
+            plan.moves.back().first = copies.back().get();
+        }
+    }
+
+    struct sigaction hup {};
+    ::sigaction(SIGHUP, nullptr, &hup);
+    plan.hup_ignored = hup.sa_handler == SIG_IGN;
+    std::unique_ptr<char[]> stack(new char[stack_bytes]);
+    // No handler of the host may run in the child while it shares the host's memory.
+    sigset_t before;
+    ::sigfillset(&plan.all);
+    ::pthread_sigmask(SIG_SETMASK, &plan.all, &before);
+    int pidfd = -1;
+    auto top = reinterpret_cast<std::uintptr_t>(stack.get() + stack_bytes) & ~std::uintptr_t{15};
+    pid_t pid = ::clone(&child, reinterpret_cast<void*>(top), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan,
+                        &pidfd);
+    int clone_error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (pid < 0)
+        return fail_sys("start a process", clone_error);
+    PidFd process(Fd(pidfd), pid);
+    if (plan.error != 0) {
+        while (!process.try_reap() && errno != ECHILD) {
+        }
+        return fail(Errc::cannot_start,
+                    core::cat("cannot start \"", spec.argv.front(), "\": ", describe_errno(plan.error)), plan.error);
+    }
+    return process;
+}
+
+} // namespace holdfast::sys

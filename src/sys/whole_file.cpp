@@ -1,0 +1,35 @@
+#include "sys/whole_file.hpp"
+
+#include "core/text.hpp"
+#include "sys/errors.hpp"
+#include "sys/fd.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace holdfast::sys {
+
+Result<void> write_whole(const std::string& path, std::string_view text) {
+    std::string temporary = path + ".tmp";
+    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd)
+        return fail_sys(core::cat("write ", temporary));
+    while (!text.empty()) {
+        ssize_t n = ::write(fd.get(), text.data(), text.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            auto error = fail_sys(core::cat("write ", temporary), n < 0 ? errno : ENOSPC);
+            ::unlink(temporary.c_str());
+            return error;
+        }
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+        return fail_sys(core::cat("rename ", temporary, " to ", path));
+    return {};
+}
+
+} // namespace holdfast::sys
