@@ -3,7 +3,8 @@
 // One score from several channels: BM25 of stemmed words (pairs for CJK, triples for identifiers), what a
 // date in the question or in the text means, the neighbours of a hit in its conversation, then recency and
 // what feedback said. Near-copies of a better hit come last. A trace that was answered is found by the next
-// call: a search waits, a few milliseconds at most, for the indexer to have seen it.
+// call: a search waits for the indexer to have seen it (microseconds as a rule), unless that has thousands of
+// rows to catch up with; the answer says so then.
 #pragma once
 
 #include "memory/analyzer.hpp"
