@@ -70,7 +70,7 @@ private:
         const ScopedReset reset(**row);
         const auto step = (*row)->step();
         return step && *step && (query_.agent.empty() || (*row)->text(0) == query_.agent) &&
-               (query_.name_space.empty() || (*row)->text(1) == query_.name_space);
+               (query_.name_space.empty() || (*row)->text(1).empty() || (*row)->text(1) == query_.name_space);
     }
     Database& database_;
     const RecallQuery& query_;
