@@ -47,7 +47,14 @@ public:
     void log(std::string_view level, std::string_view channel, std::string_view message);
     std::string subscribe(const std::shared_ptr<Peer>& peer, bool logs, std::vector<std::string> types);
     bool unsubscribe(std::string_view id);
-    void ask_shutdown() noexcept { shutdown_asked_ = true; }
+    void ask_shutdown() {
+        shutdown_asked_ = true;
+        if (on_shutdown_)
+            on_shutdown_();
+    }
+    // Called from any thread when a client asks for core.shutdown. To be set before the first line is
+    // handled.
+    void on_shutdown(std::function<void()> wake) { on_shutdown_ = std::move(wake); }
 
     // One call in flight. The methods get it and must answer exactly once.
     class Call;
@@ -67,6 +74,7 @@ private:
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
     std::uint64_t sequence_ = 0;
     std::atomic<bool> shutdown_asked_ = false;
+    std::function<void()> on_shutdown_;
 };
 
 // The error object of the contract: {code, message, data:{name, code, message, details?}}.

@@ -63,10 +63,11 @@ void core_shutdown(const CallPointer& call) {
     // Everything asked before is committed first; then the answer, then the end (by whoever serves).
     call->service().submit([](WriteContext&) -> Result<void> { return {}; },
                            [call](Result<void> done) {
+                               if (done)
+                                   call->answer(json::object{{"ok", true}});
+                               else
+                                   call->refuse(done.error());
                                call->contract().ask_shutdown();
-                               if (!done)
-                                   return call->refuse(done.error());
-                               call->answer(json::object{{"ok", true}});
                            });
 }
 

@@ -112,7 +112,7 @@ void PipePeer::stop() {
 }
 
 ServeEnd serve_pipe(Contract& contract, const std::shared_ptr<PipePeer>& peer, int in, int stop_fd,
-                    std::size_t max_line) {
+                    int wake_fd, std::size_t max_line) {
     rpc::FrameReader reader(rpc::Framing::newline, max_line);
     const auto handle = [&](const rpc::Frame& frame) {
         if (frame.kind == rpc::Frame::Kind::oversize)
@@ -125,11 +125,11 @@ ServeEnd serve_pipe(Contract& contract, const std::shared_ptr<PipePeer>& peer, i
         if (contract.shutdown_asked())
             return ServeEnd::shutdown_asked;
         peer->wait_for_room();
-        pollfd ready[2] = {{in, POLLIN, 0}, {stop_fd, POLLIN, 0}};
-        if (::poll(ready, 2, -1) < 0 && errno != EINTR)
+        pollfd ready[3] = {{in, POLLIN, 0}, {stop_fd, POLLIN, 0}, {wake_fd, POLLIN, 0}};
+        if (::poll(ready, 3, -1) < 0 && errno != EINTR)
             return ServeEnd::end_of_input;
         if (ready[1].revents != 0)
-            return contract.shutdown_asked() ? ServeEnd::shutdown_asked : ServeEnd::stopped;
+            return ServeEnd::stopped;
         if (ready[0].revents == 0)
             continue;
         const auto length = ::read(in, chunk.data(), chunk.size());

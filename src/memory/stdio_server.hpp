@@ -46,10 +46,10 @@ private:
 
 enum class ServeEnd { end_of_input, stopped, shutdown_asked };
 
-// Serves until the input ends, `stop_fd` becomes readable, or core.shutdown was answered. All lines that were
-// read are handed to the contract, an unterminated last one at the end of input too. Answers may still be on
-// their way.
+// Serves until the input ends, `stop_fd` becomes readable, or core.shutdown was answered (and `wake_fd` made
+// readable for it; -1: none). All lines that were read are handed to the contract, an unterminated last one
+// at the end of input too. Answers may still be on their way.
 ServeEnd serve_pipe(Contract& contract, const std::shared_ptr<PipePeer>& peer, int in, int stop_fd,
-                    std::size_t max_line = rpc::default_max_message);
+                    int wake_fd, std::size_t max_line = rpc::default_max_message);
 
 } // namespace holdfast::memory

@@ -189,11 +189,16 @@ int main(int argc, char** argv) {
         return 1;
     }
     memory::Contract contract(**service);
+    const sys::Fd asked_to_end(::eventfd(0, EFD_CLOEXEC));
+    contract.on_shutdown([&] {
+        const std::uint64_t one = 1;
+        (void)!::write(asked_to_end.get(), &one, sizeof one);
+    });
     auto peer = std::make_shared<memory::PipePeer>(1);
-    auto end = memory::serve_pipe(contract, peer, 0, stop.get());
+    auto end = memory::serve_pipe(contract, peer, 0, stop.get(), asked_to_end.get());
     if (end == memory::ServeEnd::end_of_input && flags->daemon && !contract.shutdown_asked()) {
-        pollfd asked{stop.get(), POLLIN, 0};
-        while (::poll(&asked, 1, -1) < 0 && errno == EINTR) {
+        pollfd asked[2] = {{stop.get(), POLLIN, 0}, {asked_to_end.get(), POLLIN, 0}};
+        while (::poll(asked, 2, -1) < 0 && errno == EINTR) {
         }
         end = memory::ServeEnd::stopped;
     }
