@@ -73,6 +73,7 @@ holdfast::Result<void> add(WriteContext& context, Words& words, int number, std:
 }
 
 double raw_commit(const std::string& path, Words& words) {
+    std::filesystem::remove(path);
     auto database = Database::open(path, OpenMode::read_write_create);
     if (!database || !database->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                                      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT)"))

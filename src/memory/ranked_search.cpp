@@ -49,37 +49,73 @@ std::int64_t neighbour(const PartView& view, std::uint32_t document, int distanc
     return -1;
 }
 
+// The score that the best `count` of the touched documents reach at least; 0 when there are fewer.
+float reached_by(const Accumulator& sums, std::size_t count, std::vector<float>& scratch) {
+    if (sums.touched.size() < count || count == 0)
+        return 0;
+    scratch.clear();
+    for (const auto document : sums.touched)
+        scratch.push_back(sums.scores[document]);
+    const auto place = scratch.begin() + static_cast<std::ptrdiff_t>(count - 1);
+    std::ranges::nth_element(scratch, place, std::greater{});
+    return *place;
+}
+
+// Rare terms first. When what is left to add cannot lift a document that has none of the terms so far above
+// those that are wanted, the remaining lists (the long ones) only add to documents that are known already: a
+// word that half of all traces contain then costs a look at each, and no more.
 void score_part(const PartView& view, std::vector<WeightedList>& lists, const std::array<float, 256>& norms,
-                Accumulator& sums) {
+                std::size_t wanted, float floor, Accumulator& sums) {
+    constexpr std::uint32_t long_list = 4096; // below it, finding the bound costs more than it saves
     std::ranges::sort(lists, std::greater{}, &WeightedList::weight);
+    float left = 0;
+    for (const auto& list : lists)
+        left += list.weight;
     auto* scores = sums.scores.data();
-    for (const auto& [list, weight] : lists)
-        for_each_posting(list, [&](std::uint32_t document, std::uint32_t times) {
-            if (document >= view.size)
-                return;
-            const auto occurrences = static_cast<float>(times);
-            auto& score = scores[document];
-            if (score == 0.0F)
-                sums.touched.push_back(document);
-            score += weight * occurrences / (occurrences + norms[view.lengths[document]]);
-        });
+    std::vector<float> scratch;
+    bool only_known = false;
+    for (const auto& [list, weight] : lists) {
+        if (!only_known && list.documents >= long_list)
+            only_known = std::max(floor, reached_by(sums, wanted, scratch)) >= left;
+        left -= weight;
+        if (only_known)
+            for_each_posting(list, [&](std::uint32_t document, std::uint32_t times) {
+                if (document >= view.size || scores[document] == 0.0F)
+                    return;
+                const auto occurrences = static_cast<float>(times);
+                scores[document] += weight * occurrences / (occurrences + norms[view.lengths[document]]);
+            });
+        else
+            for_each_posting(list, [&](std::uint32_t document, std::uint32_t times) {
+                if (document >= view.size)
+                    return;
+                const auto occurrences = static_cast<float>(times);
+                auto& score = scores[document];
+                if (score == 0.0F)
+                    sums.touched.push_back(document);
+                score += weight * occurrences / (occurrences + norms[view.lengths[document]]);
+            });
+    }
 }
 
 void collect_part(const PartView& view, const RankingOptions& options,
                   const std::function<bool(std::uint32_t)>& admit, const Accumulator& sums,
                   std::vector<Candidate>& found) {
+    // The best by their own words: one pass with a heap of as many as are wanted.
     std::vector<std::uint32_t> best;
-    best.reserve(sums.touched.size());
-    for (const auto document : sums.touched)
-        if (!admit || admit(view.sessions[document]))
-            best.push_back(document);
-    const auto better = [&](std::uint32_t a, std::uint32_t b) {
-        return sums.scores[a] != sums.scores[b] ? sums.scores[a] > sums.scores[b] : a > b;
+    const auto better = [&](std::uint32_t one, std::uint32_t other) {
+        return sums.scores[one] != sums.scores[other] ? sums.scores[one] > sums.scores[other] : one > other;
     };
-    if (best.size() > options.candidates) {
-        std::ranges::nth_element(best, best.begin() + static_cast<std::ptrdiff_t>(options.candidates),
-                                 better);
-        best.resize(options.candidates);
+    for (const auto document : sums.touched) {
+        const bool full = best.size() >= options.candidates;
+        if ((full && !better(document, best.front())) || (admit && !admit(view.sessions[document])))
+            continue;
+        if (full) {
+            std::ranges::pop_heap(best, better);
+            best.pop_back();
+        }
+        best.push_back(document);
+        std::ranges::push_heap(best, better);
     }
     // A neighbour of a hit may hold the answer without one word of the question.
     const auto matched = best.size();
@@ -141,6 +177,7 @@ RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const Rank
 
     thread_local Accumulator sums;
     std::vector<WeightedList> weighted;
+    float floor = 0; // what the best so far reach by their own words
     // Newest first: when time runs out, what was looked at is what is most likely wanted.
     for (std::size_t p = all.size(); p-- > 0;) {
         if (deadline_us != 0 && monotonic_us() > deadline_us) {
@@ -158,13 +195,20 @@ RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const Rank
         }
         const auto view = all[p]->view();
         sums.prepare(view.size);
-        score_part(view, weighted, norms, sums);
+        // Under a filter it is not known which of the best may be shown: every document is then looked at.
+        score_part(view, weighted, norms, admit ? 0 : options.candidates, floor, sums);
         for (auto row = std::ranges::lower_bound(gone_, view.base);
              row != gone_.end() && *row < view.base + view.size; ++row)
             if (static_cast<std::size_t>(*row - view.base) < sums.scores.size())
                 sums.scores[static_cast<std::size_t>(*row - view.base)] = 0.0F;
         collect_part(view, options, admit, sums, result.candidates);
         sums.clear();
+        if (!admit && result.candidates.size() >= options.candidates) {
+            const auto place =
+                result.candidates.begin() + static_cast<std::ptrdiff_t>(options.candidates - 1);
+            std::ranges::nth_element(result.candidates, place, std::greater{}, &Candidate::own);
+            floor = place->own;
+        }
     }
     const auto better = [](const Candidate& a, const Candidate& b) {
         return a.score != b.score ? a.score > b.score : a.row > b.row;
