@@ -3,7 +3,9 @@
 add_library(hf_flags INTERFACE)
 target_compile_options(hf_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
-  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough -Wno-missing-field-initializers -Werror -fstack-protector-strong)
+  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough -Wno-missing-field-initializers -Werror -fstack-protector-strong
+  # Small programs: what is not used is not linked.
+  -ffunction-sections -fdata-sections)
 target_include_directories(hf_flags INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(hf_flags INTERFACE HOLDFAST_VERSION="${PROJECT_VERSION}")
 if(HOLDFAST_SANITIZE)

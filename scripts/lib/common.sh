@@ -28,7 +28,7 @@ need_packages() {
 }
 
 # read_packages FILE: the package names of a list file, comments left out.
-read_packages() { sed 's/#.*//' "$1" | xargs -n1 echo; }
+read_packages() { sed "s/#.*//" "$1" | xargs -n1 echo; }
 
 # configure_and_build DIR [cmake option...]: configure once, build what changed.
 configure_and_build() {

@@ -8,8 +8,8 @@ namespace holdfast::core {
 Result<void> check(const BackoffPolicy& policy) {
     using std::chrono::milliseconds;
     const auto off = [](const char* what) { return fail(Errc::invalid_argument, what); };
-    if (policy.first < milliseconds(0) || policy.initial < milliseconds(0) || policy.reset_after_held < milliseconds(0) ||
-        policy.window < milliseconds(0))
+    if (policy.first < milliseconds(0) || policy.initial < milliseconds(0) ||
+        policy.reset_after_held < milliseconds(0) || policy.window < milliseconds(0))
         return off("backoff: a time is negative");
     if (!(policy.factor >= 1.0 && policy.factor <= 1000.0))
         return off("backoff: the factor must be between 1 and 1000");
@@ -22,7 +22,8 @@ Result<void> check(const BackoffPolicy& policy) {
     return {};
 }
 
-std::chrono::nanoseconds Backoff::wait_after(const BackoffPolicy& policy, std::uint32_t in_a_row, double dice) {
+std::chrono::nanoseconds Backoff::wait_after(const BackoffPolicy& policy, std::uint32_t in_a_row,
+                                             double dice) {
     using std::chrono::nanoseconds;
     double wait = static_cast<double>(nanoseconds(policy.first).count());
     if (in_a_row > 1) {

@@ -1,14 +1,14 @@
-// How long to wait before the next start of something that failed, and when to stop trying. Pure arithmetic: the
-// clock and the dice are the caller's.
+// How long to wait before the next start of something that failed, and when to stop trying. Pure arithmetic:
+// the clock and the dice are the caller's.
 //
 // The first failure after a good run is answered after `first` (by default at once: a single crash costs no
-// waiting), every further one after `initial`, `initial * factor`, ... at most `max`. A run is good, and the count
-// starts over, only when readiness has held for `reset_after_held`: a helper that starts well and dies a second
-// later is not well.
+// waiting), every further one after `initial`, `initial * factor`, ... at most `max`. A run is good, and the
+// count starts over, only when readiness has held for `reset_after_held`: a helper that starts well and dies
+// a second later is not well.
 //
-// It gives up at `max_failures`, counted in two ways, whichever is more: failures in a row without a good run, and
-// failures within `window` even when runs in between were good. The first ends a loop that is slow, the second
-// one that is fast.
+// It gives up at `max_failures`, counted in two ways, whichever is more: failures in a row without a good
+// run, and failures within `window` even when runs in between were good. The first ends a loop that is slow,
+// the second one that is fast.
 #pragma once
 
 #include "core/moment.hpp"
@@ -64,7 +64,8 @@ public:
     [[nodiscard]] std::uint32_t in_a_row() const noexcept { return in_a_row_; }
 
     // The wait before the start that follows failure number `in_a_row` (1 is the first), jitter applied.
-    static std::chrono::nanoseconds wait_after(const BackoffPolicy& policy, std::uint32_t in_a_row, double dice);
+    static std::chrono::nanoseconds wait_after(const BackoffPolicy& policy, std::uint32_t in_a_row,
+                                               double dice);
 
 private:
     std::array<Moment, most_failures> times_{}; // a ring of the latest failures

@@ -44,6 +44,11 @@ constexpr ProtocolTable build() {
     cell(leftovers_killed, deadline, left, Do::leave_door_report);
 
     cell(waiting, life_free, door, Do::go_to_door);
+    // Who waits for leftovers must see a faster starter become the owner: life is held again then, and does not tell.
+    cell(waiting, time_to_look, waiting, Do::look_outside);
+    cell(waiting, owner_let_be, left, Do::report);
+    cell(waiting, owner_wait, waiting, Do::keep_watching);
+    cell(waiting, owner_gone, waiting, Do::keep_watching);
     cell(waiting, deadline, left, Do::report);
 
     cell(patient, life_free, door, Do::go_to_door);

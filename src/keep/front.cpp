@@ -5,6 +5,7 @@
 #include "keep/control.hpp"
 #include "keep/tree.hpp"
 #include "keep/tree_ending.hpp"
+#include "slot/ownership.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
@@ -153,9 +154,6 @@ Result<void> Front::start_keeper() {
     tree_.leave_out(keeper_->pid());
     if (pty_)
         pty_->close_slave();
-    auto identity = sys::identify(*keeper_);
-    if (identity)
-        (void)entry_.update([&](core::HelperFacts& facts) { facts.keeper = *identity; });
     return {};
 }
 
@@ -182,15 +180,21 @@ void Front::hear(const Message& message) {
     if (message.word == "spawned") {
         helper_ = static_cast<pid_t>(message.number(0));
         std::string containment = message.values.size() > 1 ? message.values[1] : "plain";
+        bool ready_now = options_.readiness == Readiness::automatic && !said_ready_;
+        if (ready_now)
+            entry_.ownership().state()->record.phase = Phase::ready; // written with the facts below
         (void)entry_.update([&](core::HelperFacts& facts) {
             facts.containment = containment;
+            if (auto identity = sys::identify(*keeper_))
+                facts.keeper = *identity;
             if (auto process = sys::PidFd::open(helper_))
                 if (auto identity = sys::identify(*process))
                     facts.helper = *identity;
         });
         log(entry_.facts().restarts ? "respawned" : "spawned");
-        if (options_.readiness == Readiness::automatic && !said_ready_) {
-            set_phase(Phase::ready);
+        if (ready_now) {
+            if (slot_)
+                (void)slot_->ready();
             sys::notify_above(options_.notify_above, "READY=1");
         }
     } else if (message.word == "failed") {

@@ -25,16 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds grace{2000};
 constexpr std::chrono::milliseconds patience{10000};
-
-bool alive(const core::Identity& identity) {
-    if (identity.pid <= 0)
-        return false;
-    auto process = sys::PidFd::open(identity.pid);
-    if (!process)
-        return false;
-    auto now = sys::identify(*process);
-    return now && core::same_process(*now, identity);
-}
+constexpr std::int64_t keep_registered_ms = 86'400'000;
 
 struct Marked {
     std::string id;
@@ -83,16 +74,22 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
     return out;
 }
 
-void remove_entry(const std::string& directory, const std::string& id) {
-    // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make
-    // another.
-    SlotLocation location{.directory = directory, .name = id};
-    auto mine = acquire(location, {.wait = Millis{0}});
-    if (!mine || !mine->ownership)
-        return;
-    ::unlink(slot::record_path(location).c_str());
-    ::unlink((slot::record_path(location) + ".tmp").c_str());
-    ::unlink(slot::lock_path(location).c_str());
+// Registered entries are their hosts' business: the next start of the host adopts or ends what they name. Only what no
+// host came back for in a day, or since the last boot, and whose process is gone as well, is cleared away here.
+bool forgotten(const Helper& helper) {
+    if (!helper.facts.registered || helper.info.state != SlotState::free || helper.alive)
+        return false;
+    if (helper.facts.helper.boot_id != sys::boot_id())
+        return true;
+    if (helper.elsewhere)
+        return false; // it cannot be judged from here
+    std::int64_t since_end = helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
+    return helper.info.age.count() >= keep_registered_ms && since_end >= keep_registered_ms;
+}
+
+bool keeper_gone(const Helper& helper) {
+    auto keeper = sys::open_same(helper.facts.keeper);
+    return !keeper && keeper.error().code != Errc::unreachable; // one in another container may well live
 }
 
 } // namespace
@@ -103,9 +100,12 @@ std::vector<Swept> sweep(const std::string& directory) {
     if (!all)
         return out;
     std::vector<Helper> dead;
-    for (Helper& helper : *all)
-        if (helper.info.state != SlotState::owned && !helper.facts.registered && !alive(helper.facts.keeper))
+    for (Helper& helper : *all) {
+        if (forgotten(helper))
+            remove_unowned(directory, helper.id);
+        else if (helper.info.state != SlotState::owned && !helper.facts.registered && keeper_gone(helper))
             dead.push_back(std::move(helper));
+    }
     if (dead.empty())
         return out;
 
@@ -134,7 +134,7 @@ std::vector<Swept> sweep(const std::string& directory) {
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
     for (Helper& helper : dead) {
-        remove_entry(directory, helper.id);
+        remove_unowned(directory, helper.id);
         out.push_back({.id = helper.id, .label = helper.facts.label, .ended = ended[helper.id]});
     }
     return out;

@@ -158,14 +158,19 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     if (!waiter)
         return fail_with(std::move(waiter.error()));
     waiter_ = std::move(*waiter);
-    // Only patience needs to see each word of the owner; to end, its pidfd tells. (Closing a watch costs the kernel
-    // milliseconds, and a takeover should not pay them.)
-    if (step_ == Step::patient && !watch_) {
+    if (wants_every_word() && !watch_) {
         if (auto made = sys::FileWatch::on_directory(location_.directory))
             watch_ = std::move(*made);
         return Seen::time_to_look; // what happened before the watch stood would otherwise be missed
     }
     return wait_for_news();
+}
+
+// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner needs to see
+// one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the kernel milliseconds, and
+// a takeover should not pay them.
+bool Contender::wants_every_word() const {
+    return step_ == Step::patient || (step_ == Step::waiting && options_.if_held != IfHeld::wait);
 }
 
 Seen Contender::wait_for_news() {
@@ -179,15 +184,15 @@ Seen Contender::wait_for_news() {
         int at_waiter = add(waiter_ ? waiter_->fd() : -1);
         int at_cancel = add(options_.cancel_fd);
         int at_owner = add(owner_ ? owner_->fd() : -1);
-        int at_watch = add(watch_ ? watch_->fd() : -1);
+        // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
+        int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
         bool holds_dead_leftovers = step_ == Step::leftovers_killed && !leftovers_.empty();
         int at_leftover = add(holds_dead_leftovers ? leftovers_.back().fd() : -1);
 
         sys::Deadline next = deadline_.earlier(grace_);
-        bool patient = step_ == Step::patient;
-        if (patient && judgement_.look_again_at)
+        if (step_ == Step::patient && judgement_.look_again_at)
             next = next.earlier(sys::Deadline::at(*judgement_.look_again_at));
-        if (patient && !watch_)
+        if (wants_every_word() && !watch_)
             next = next.earlier(sys::Deadline::in(look_again));
 
         int n = ::poll(fds.data(), fds.size(), next.poll_timeout());
@@ -429,6 +434,15 @@ Seen Contender::take() {
                         .argv = options_.argv,
                         .address = options_.address,
                         .session = options_.session};
+    if (purpose_.inherit_record && before) {
+        record.phase = before->phase;
+        record.status = before->status;
+        record.since = before->since;
+        record.since_unix_ms = before->since_unix_ms;
+        record.argv = before->argv;
+        record.session = before->session;
+        record.helper = before->helper;
+    }
     if (before && before->identity.boot_id == record.identity.boot_id)
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)

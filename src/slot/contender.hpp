@@ -19,6 +19,9 @@ struct Purpose {
     bool take = true;          // false: only to see the owner and its leftovers gone (stop)
     bool spare_starters = true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
     Millis patience{30000};     // from KILL to giving up
+    // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them, not even
+    // when the new owner dies a moment later.
+    bool inherit_record = false;
 };
 
 class Contender {
@@ -42,6 +45,7 @@ private:
     core::Seen reopen();
     core::Seen fail_with(Error error);
     core::Seen start_waiting(sys::LockByte byte, bool shared);
+    [[nodiscard]] bool wants_every_word() const;
     void leave_door();
     std::unexpected<Error> reason();
 
