@@ -125,6 +125,8 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
         if (arguments.has("pty"))
             return fail(Errc::invalid_argument, "--restart and --pty do not go together: a terminal has one life");
     }
+    // The end of a file, or of /dev/null, is nobody's letting go.
+    out.watch_input = stdin_has_client() || ::isatty(STDIN_FILENO) == 1;
     out.pty = arguments.has("pty");
     if (arguments.value("ready") == "notify")
         out.readiness = keep::Readiness::notify;
