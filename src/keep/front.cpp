@@ -432,7 +432,7 @@ FrontResult Front::run() {
     // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died before it
     // could say that it made one.
     if (!keeper_done_ && result_.survivors.empty())
-        sys::Cgroup::clear_left_behind(entry_.id());
+        sys::Cgroup::clear_left_behind(entry_.id(), !tree_.spares_some());
     while (pty_ && pty_output_open_)
         pty_output_open_ = pty_->to_host() && ::poll(nullptr, 0, 0) == 0 && [&] {
             pollfd one{.fd = pty_->master(), .events = POLLIN, .revents = 0};

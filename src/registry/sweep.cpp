@@ -4,6 +4,7 @@
 #include "holdfast/slot.hpp"
 #include "registry/entry.hpp"
 #include "registry/listing.hpp"
+#include "registry/spare.hpp"
 #include "slot/paths.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
@@ -37,6 +38,16 @@ bool is_held(const std::string& directory, const std::string& id) {
     return sight && sight->life_held && !sight->owned;
 }
 
+// A daemon that the user named, or something that hangs below one.
+bool is_spared(const Helper& helper, pid_t pid) {
+    auto spare = SpareList::compile(helper.facts.spare);
+    if (!spare || spare->empty())
+        return false;
+    auto stat = sys::read_stat(pid);
+    return spare->matches(sys::join_command(sys::read_cmdline(pid))) ||
+           (stat && stat->ppid > 1 && spare->matches(sys::join_command(sys::read_cmdline(stat->ppid))));
+}
+
 // Processes that hold the life of a dead entry or carry its mark, found in one pass, the youngest numbers
 // first. Each by a pidfd opened first, and told to `found` at once: what forks and dies within a millisecond
 // must be signalled while it is being looked at, not after the pass.
@@ -64,7 +75,7 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
         for (std::size_t i = 0; i < dead.size(); ++i) {
             bool is_its =
                 mark ? *mark == dead[i].id : !held_locks[i].empty() && sys::holds_life(pid, held_locks[i]);
-            if (is_its && !process->ended()) {
+            if (is_its && !is_spared(dead[i], pid) && !process->ended()) {
                 found(*process);
                 out.push_back({dead[i].id, std::move(*process)});
                 break;
@@ -111,7 +122,7 @@ std::vector<Swept> sweep(const std::string& directory) {
 
     // Asked of the kernel, not of the record: a keeper may have died before it could say that it made one.
     for (const Helper& helper : dead)
-        sys::Cgroup::clear_left_behind(helper.id);
+        sys::Cgroup::clear_left_behind(helper.id, helper.facts.spare.empty());
     std::unordered_map<std::string, std::vector<int>> ended;
     // Politely the first time; what is found again had been forked meanwhile, or does not listen.
     bool polite = true;
@@ -129,7 +140,7 @@ std::vector<Swept> sweep(const std::string& directory) {
             if (one.process.wait_ended(deadline))
                 ended[one.id].push_back(one.process.pid());
         bool quiet = marked.empty() && std::none_of(dead.begin(), dead.end(), [&](const Helper& helper) {
-                         return is_held(directory, helper.id);
+                         return helper.facts.spare.empty() && is_held(directory, helper.id);
                      });
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
