@@ -111,11 +111,23 @@ std::vector<Swept> sweep(const std::string& directory) {
     if (!all)
         return out;
     std::vector<Helper> dead;
+    std::vector<Ownership> claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
-        if (forgotten(helper))
+        if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
-        else if (helper.info.state != SlotState::owned && !helper.facts.registered && keeper_gone(helper))
-            dead.push_back(std::move(helper));
+            continue;
+        }
+        if (helper.info.state == SlotState::owned || helper.facts.registered || !keeper_gone(helper))
+            continue;
+        if (helper.info.state == SlotState::free) {
+            // A lock that is free may be history, or a starter that made the file this very moment. Only whoever owns the
+            // entry knows that the mark is a dead one's: the starter finds it held and takes another id.
+            auto mine = claim_unowned(directory, helper.id);
+            if (!mine)
+                continue;
+            claimed.push_back(std::move(*mine));
+        }
+        dead.push_back(std::move(helper));
     }
     if (dead.empty())
         return out;
@@ -144,8 +156,12 @@ std::vector<Swept> sweep(const std::string& directory) {
                      });
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
+    for (const Ownership& mine : claimed)
+        remove_files(mine);
+    claimed.clear();
     for (Helper& helper : dead) {
-        remove_unowned(directory, helper.id);
+        if (helper.info.state == SlotState::orphaned)
+            remove_unowned(directory, helper.id);
         out.push_back({.id = helper.id, .label = helper.facts.label, .ended = ended[helper.id]});
     }
     return out;
