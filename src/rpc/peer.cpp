@@ -24,7 +24,6 @@ Peer::Peer(PeerOptions options, std::uint64_t generation, Registrations& registr
     , events_(events)
     , reader_(options.framing, options.limits.max_message) {}
 
-// Params as they may be written: nothing, or an object or a list. Blanks alone are nothing.
 Result<std::string_view> Peer::checked_params(std::string_view params) {
     const std::size_t first = params.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos)
@@ -50,8 +49,9 @@ Result<void> Peer::admit_bytes(HoldTag hold, std::size_t frame_bytes) const {
     const std::size_t free = most - std::min(most, lanes_.bytes());
     if (lanes_.bytes_of(hold) + frame_bytes <= free)
         return {};
-    return fail(Errc::overflow, core::cat("overflow: ", lanes_.bytes(), " bytes wait for the helper to read them, and ",
-                                          frame_bytes, " more do not fit"));
+    return fail(Errc::overflow,
+                core::cat("overflow: ", lanes_.bytes(), " bytes wait for the helper to read them, and ",
+                          frame_bytes, " more do not fit"));
 }
 
 std::string Peer::framed(std::string_view message) const {

@@ -129,6 +129,10 @@ public:
     // The helper has closed its output: an unfinished last line counts. fail_all() is the caller's next word.
     void finish(core::Moment now);
 
+    // Params as they may be written: an object, a list, or nothing (blanks are nothing). Error
+    // invalid_argument.
+    static Result<std::string_view> checked_params(std::string_view params);
+
     // Ends what is overdue.
     void expire(core::Moment now);
     [[nodiscard]] core::Moment next_deadline();
@@ -161,7 +165,6 @@ private:
         Registrations::Subscriber server;
     };
 
-    static Result<std::string_view> checked_params(std::string_view params);
     Result<void> admit_call(HoldTag hold) const;
     Result<void> admit_bytes(HoldTag hold, std::size_t frame_bytes) const;
     std::optional<Lanes::Handle> send(HoldTag hold, CallId call, std::string frame);
