@@ -6,6 +6,7 @@
 #include "registry/listing.hpp"
 #include "registry/spare.hpp"
 #include "slot/paths.hpp"
+#include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/lock_holders.hpp"
@@ -85,8 +86,9 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
     return out;
 }
 
-// Registered entries are their hosts' business: the next start of the host adopts or ends what they name. Only what no
-// host came back for in a day, or since the last boot, and whose process is gone as well, is cleared away here.
+// Registered entries are their hosts' business: the next start of the host adopts or ends what they name.
+// Only what no host came back for in a day, or since the last boot, and whose process is gone as well, is
+// cleared away here.
 bool forgotten(const Helper& helper) {
     if (!helper.facts.registered || helper.info.state != SlotState::free || helper.alive)
         return false;
@@ -94,13 +96,29 @@ bool forgotten(const Helper& helper) {
         return true;
     if (helper.elsewhere)
         return false; // it cannot be judged from here
-    std::int64_t since_end = helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
+    std::int64_t since_end =
+        helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
     return helper.info.age.count() >= keep_registered_ms && since_end >= keep_registered_ms;
 }
 
 bool keeper_gone(const Helper& helper) {
     auto keeper = sys::open_same(helper.facts.keeper);
     return !keeper && keeper.error().code != Errc::unreachable; // one in another container may well live
+}
+
+// Nobody owns it, and somebody has: an entry that is just being made has a lock file that nobody owns *yet*,
+// and to end what bears its mark would be to end a helper at birth. A record is written by an owner only, so
+// whoever reads one and then finds that nobody owns it knows that the owner is gone. Takes the facts of that
+// record.
+bool owner_is_gone(const std::string& directory, Helper& helper) {
+    SlotLocation location{.directory = directory, .name = helper.id};
+    auto record = slot::read_record(location);
+    auto sight = sys::LockFile::look(slot::lock_path(location));
+    if (!record || !sight || !sight->exists || sight->owned)
+        return false;
+    if (record->helper)
+        helper.facts = *record->helper;
+    return true;
 }
 
 } // namespace
@@ -114,8 +132,12 @@ std::vector<Swept> sweep(const std::string& directory) {
     for (Helper& helper : *all) {
         if (forgotten(helper))
             remove_unowned(directory, helper.id);
-        else if (helper.info.state != SlotState::owned && !helper.facts.registered && keeper_gone(helper))
-            dead.push_back(std::move(helper));
+        else if (helper.info.state != SlotState::owned && !helper.facts.registered) {
+            if (!owner_is_gone(directory, helper))
+                remove_unowned(directory, helper.id); // unless it has an owner by now
+            else if (!helper.facts.registered && keeper_gone(helper))
+                dead.push_back(std::move(helper));
+        }
     }
     if (dead.empty())
         return out;
