@@ -6,6 +6,7 @@
 #include "registry/listing.hpp"
 #include "registry/spare.hpp"
 #include "slot/paths.hpp"
+#include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/lock_holders.hpp"
@@ -85,8 +86,9 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
     return out;
 }
 
-// Registered entries are their hosts' business: the next start of the host adopts or ends what they name. Only what no
-// host came back for in a day, or since the last boot, and whose process is gone as well, is cleared away here.
+// Registered entries are their hosts' business: the next start of the host adopts or ends what they name.
+// Only what no host came back for in a day, or since the last boot, and whose process is gone as well, is
+// cleared away here.
 bool forgotten(const Helper& helper) {
     if (!helper.facts.registered || helper.info.state != SlotState::free || helper.alive)
         return false;
@@ -94,7 +96,8 @@ bool forgotten(const Helper& helper) {
         return true;
     if (helper.elsewhere)
         return false; // it cannot be judged from here
-    std::int64_t since_end = helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
+    std::int64_t since_end =
+        helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
     return helper.info.age.count() >= keep_registered_ms && since_end >= keep_registered_ms;
 }
 
