@@ -1,4 +1,5 @@
 // The table of all commands.
+#include "cli/doctor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
 #include "cli/manual.hpp"
@@ -63,6 +64,14 @@ std::span<const Command> commands() {
         {.name = "slots", .usage = "[--json] [--watch]", .summary = "List the slots and their owners", .details = "", .options = slots_options(), .run = slots_command},
         {.name = "status", .usage = "NAME [--json]", .summary = "Show one slot", .details = "Exits 0 when it is owned, 3 when it is free, 4 when its owner is dead but what it started still lives.", .options = status_options(), .min_words = 1, .max_words = 1, .run = status_command},
         {.name = "wait", .usage = "NAME --for ready|free [--wait DUR]", .summary = "Wait until a slot is ready or free", .details = "", .options = wait_options(), .min_words = 1, .max_words = 1, .run = wait_command},
+        {.name = "doctor", .usage = "[--json] [--under PID]", .summary = "Look for helpers that were left behind, on the machine as it is",
+         .details = "Nothing needs to have been started by Holdfast. Finds helpers whose stdin has no living writer, servers that came to another parent when their host died, generations that a living host has dropped, duplicates, and zombies with their parents; each with the evidence, its age and its memory.\n"
+                    "Proven is only what the kernel itself shows: whoever started it is dead, nobody can write to its stdin, nobody reads its stdout, nothing else reaches it, and it was idle while we watched. Everything else is suspected, and says what speaks against it.",
+         .options = doctor_options(), .run = doctor_command},
+        {.name = "reap", .usage = "[--yes] [--grace DUR] [--json] [--under PID]", .summary = "End what doctor has proven to be left behind",
+         .details = "A dry run, unless --yes is given. Never ends what is only suspected, another user's, a service, or what belongs to a terminal. Each process is held by a pidfd, the proof is made a second time, then its whole tree is sent TERM and CONT, and KILL after the grace.\n"
+                    "Exits 71 when something could not be ended; it is named.",
+         .options = reap_options(), .run = reap_command},
         {.name = "completion", .usage = "bash|zsh|fish", .summary = "Print shell completion", .details = "For bash: source <(holdfast completion bash)", .options = {}, .min_words = 1, .max_words = 1, .run = completion_command},
         {.name = "manual", .usage = "", .summary = "Print the manual page (view it with: holdfast manual | man -l -)", .details = "", .options = {}, .run = manual_command},
         {.name = "help", .usage = "[COMMAND]", .summary = "Show help", .details = "", .options = {}, .max_words = 1, .run = help_command},

@@ -70,14 +70,22 @@ std::string options_text(std::span<const Option> options) {
             left.append(column - left.size(), ' ');
         else
             left += core::cat('\n', std::string(column, ' '));
-        out += core::cat(left, wrapped(option.help, column, 78), '\n');
+        out += core::cat(left, wrapped(option.help, column, 56), '\n');
     }
     return out;
 }
 
 std::string roff(std::string_view text) {
     std::string out;
-    for (char c : text) {
+    constexpr std::string_view ellipsis = "…";
+    while (!text.empty()) {
+        if (text.starts_with(ellipsis)) {
+            out += "...";
+            text.remove_prefix(ellipsis.size());
+            continue;
+        }
+        char c = text.front();
+        text.remove_prefix(1);
         if (c == '\\')
             out += "\\e";
         else if (c == '-')

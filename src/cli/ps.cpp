@@ -31,7 +31,21 @@ constexpr Option for_top[] = {
     {.name = "session", .value = "KEY", .help = "only helpers of this session"},
 };
 
+// A registered process is held by the host that owns its entry; one behind a keeper by the host before its front.
+int holders_of(const Helper& helper) {
+    if (helper.facts.registered)
+        return (helper.alive || helper.elsewhere) && helper.info.state == SlotState::owned ? 1 : 0;
+    return helper.facts.host_pid ? 1 : 0;
+}
+
 std::string state_of(const Helper& helper) {
+    if (helper.facts.registered) {
+        if (helper.elsewhere)
+            return "elsewhere"; // in another container: whether it lives cannot be seen from here
+        if (!helper.alive)
+            return "ended"; // its host remembers it for a while
+        return helper.info.state == SlotState::owned ? "running" : "abandoned"; // the host that registered it is gone
+    }
     if (helper.info.state == SlotState::orphaned)
         return "ending"; // its front is gone; the keeper, or the next start, ends it
     return std::string(name_of(helper.info.phase));
@@ -41,12 +55,16 @@ json::object helper_to_json(const Helper& helper) {
     json::object out = to_json_object(helper.info);
     out["id"] = helper.id;
     out["name"] = helper.facts.label;
-    out["front_pid"] = helper.info.owner_pid;
+    out["front_pid"] = helper.facts.registered ? 0 : helper.info.owner_pid;
+    out["registered"] = helper.facts.registered;
+    if (helper.facts.registered && !helper.alive && !helper.elsewhere)
+        out["exit_status"] = helper.facts.ended_at && helper.facts.exit_status >= 0 ? json::value(helper.facts.exit_status)
+                                                                                    : json::value(nullptr);
     out["pid"] = helper.facts.helper.pid;
     out["keeper_pid"] = helper.facts.keeper.pid;
     out["host_pid"] = helper.facts.host_pid;
     out["host_command"] = helper.facts.host_command;
-    out["holders"] = helper.facts.host_pid ? 1 : 0;
+    out["holders"] = holders_of(helper);
     out["task"] = helper.facts.task;
     out["restarts"] = helper.facts.restarts;
     out["stop_plan"] = helper.facts.stop_plan;
@@ -60,7 +78,8 @@ json::object helper_to_json(const Helper& helper) {
     return out;
 }
 
-std::string tree_text(pid_t root) {
+// Everything below a keeper; below a registered process with that process itself.
+std::string tree_text(pid_t root, bool with_root) {
     std::string out;
     struct Node {
         pid_t pid;
@@ -72,7 +91,10 @@ std::string tree_text(pid_t root) {
         for (auto child = children.rbegin(); child != children.rend(); ++child)
             pending.push_back({*child, depth});
     };
-    push(root, 1);
+    if (with_root)
+        pending.push_back({root, 1});
+    else
+        push(root, 1);
     while (!pending.empty()) {
         Node node = pending.back();
         pending.pop_back();
@@ -118,7 +140,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                                      helper.facts.helper.pid ? std::to_string(helper.facts.helper.pid) : "-",
                                      core::format_duration(helper.info.age),
                                      host_cell(helper),
-                                     helper.facts.host_pid ? "1" : "0",
+                                     std::to_string(holders_of(helper)),
                                      dash_if_empty(helper.info.session),
                                      state_of(helper),
                                      std::to_string(helper.facts.restarts),
@@ -132,8 +154,9 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
         }
         row.push_back(sys::join_command(helper.info.argv));
         table.add(std::move(row));
-        if (arguments.has("tree") && helper.facts.keeper.pid)
-            trees += core::cat(helper.id, ' ', helper.facts.label, '\n', tree_text(helper.facts.keeper.pid));
+        if (arguments.has("tree") && (helper.facts.keeper.pid || helper.alive))
+            trees += core::cat(helper.id, ' ', helper.facts.label, '\n',
+                               tree_text(helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive));
     }
     return trees.empty() ? table.text() : core::cat(table.text(), '\n', trees);
 }

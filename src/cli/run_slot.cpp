@@ -6,6 +6,7 @@
 #include "core/names.hpp"
 #include "core/pid_file.hpp"
 #include "core/text.hpp"
+#include "sys/memory_trim.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>
@@ -105,6 +106,8 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, const registry::Event
     if (auto ok = prepare_directory(*directory); !ok)
         return std::unexpected(ok.error());
 
+    if (options.if_held == IfHeld::wait)
+        sys::drop_code_pages(); // this may be a wait of hours
     auto acquired = acquire({.directory = *directory, .name = *name}, options);
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)

@@ -50,6 +50,7 @@ json::object to_json_object(const HelperFacts& facts) {
     out["log"] = facts.log;
     out["slot"] = facts.slot;
     out["registered"] = facts.registered;
+    out["registered_by"] = facts.registered_by;
     out["ended_at"] = facts.ended_at;
     out["exit_status"] = facts.exit_status;
     return out;
@@ -72,6 +73,7 @@ HelperFacts helper_facts_from(const json::object& object) {
     out.log = text_field(object, "log");
     out.slot = text_field(object, "slot");
     out.registered = bool_field(object, "registered");
+    out.registered_by = text_field(object, "registered_by");
     out.ended_at = integer_field(object, "ended_at");
     out.exit_status = static_cast<int>(integer_field(object, "exit_status"));
     return out;

@@ -25,8 +25,9 @@ struct HelperFacts {
     std::string log;          // path of the copy of stderr, if any
     std::string slot;         // the slot it runs under, if any
     bool registered = false;  // started by a host itself and only registered here: there is no keeper
+    std::string registered_by; // the name its host goes by over restarts; only when registered
     std::int64_t ended_at = 0; // boot time in ms; registered ones are remembered for a while
-    int exit_status = 0;
+    int exit_status = 0;       // of one that ended: code, 128 + signal, or -1 when nobody could learn it
 
     bool operator==(const HelperFacts&) const = default;
 };

@@ -15,7 +15,7 @@
 namespace holdfast::core {
 
 inline constexpr int record_schema = 1;
-inline constexpr std::size_t max_record_bytes = 256 * 1024; // a larger file is no record of ours
+inline constexpr std::size_t max_record_bytes = std::size_t{256} * 1024; // a larger file is no record of ours
 
 struct Record {
     std::string name;

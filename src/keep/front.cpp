@@ -5,6 +5,8 @@
 #include "keep/control.hpp"
 #include "keep/tree.hpp"
 #include "keep/tree_ending.hpp"
+#include "slot/ownership.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
@@ -152,9 +154,6 @@ Result<void> Front::start_keeper() {
     tree_.leave_out(keeper_->pid());
     if (pty_)
         pty_->close_slave();
-    auto identity = sys::identify(*keeper_);
-    if (identity)
-        (void)entry_.update([&](core::HelperFacts& facts) { facts.keeper = *identity; });
     return {};
 }
 
@@ -181,15 +180,21 @@ void Front::hear(const Message& message) {
     if (message.word == "spawned") {
         helper_ = static_cast<pid_t>(message.number(0));
         std::string containment = message.values.size() > 1 ? message.values[1] : "plain";
+        bool ready_now = options_.readiness == Readiness::automatic && !said_ready_;
+        if (ready_now)
+            entry_.ownership().state()->record.phase = Phase::ready; // written with the facts below
         (void)entry_.update([&](core::HelperFacts& facts) {
             facts.containment = containment;
+            if (auto identity = sys::identify(*keeper_))
+                facts.keeper = *identity;
             if (auto process = sys::PidFd::open(helper_))
                 if (auto identity = sys::identify(*process))
                     facts.helper = *identity;
         });
         log(entry_.facts().restarts ? "respawned" : "spawned");
-        if (options_.readiness == Readiness::automatic && !said_ready_) {
-            set_phase(Phase::ready);
+        if (ready_now) {
+            if (slot_)
+                (void)slot_->ready();
             sys::notify_above(options_.notify_above, "READY=1");
         }
     } else if (message.word == "failed") {
@@ -304,8 +309,8 @@ void Front::hear_signals() {
                 control_->send(core::cat("signal ", signal));
         }
     }
-    if (keeper_dead_)
-        tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
+    // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from outside.
+    tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
 void Front::hear_notifications() {
@@ -390,7 +395,7 @@ FrontResult Front::run() {
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
             {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
-            {.fd = look_at_input ? STDIN_FILENO : -1, .events = 0, .revents = 0}, // only hang-up is reported
+            {.fd = look_at_input ? STDIN_FILENO : -1, .events = POLLRDHUP, .revents = 0}, // hang-up, of a socket also half of one
             {.fd = slot_watch, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_input_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_output_open_ ? pty_->master() : -1, .events = POLLIN, .revents = 0},
@@ -424,6 +429,10 @@ FrontResult Front::run() {
             break;
         }
     }
+    // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died before it
+    // could say that it made one.
+    if (!keeper_done_ && result_.survivors.empty())
+        sys::Cgroup::clear_left_behind(entry_.id(), !tree_.spares_some());
     while (pty_ && pty_output_open_)
         pty_output_open_ = pty_->to_host() && ::poll(nullptr, 0, 0) == 0 && [&] {
             pollfd one{.fd = pty_->master(), .events = POLLIN, .revents = 0};

@@ -2,10 +2,11 @@
 // ever stale; an entry whose lock is free is history and is cleared away by the next writer.
 #pragma once
 
-#include "core/helper_facts.hpp"
+#include "core/record.hpp"
 #include "holdfast/slot.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ public:
     // `directory` is made when missing. The id is 12 hex digits, never used before.
     static Result<Entry> create(const std::string& directory, std::vector<std::string> argv, std::string session,
                                 core::HelperFacts facts);
+    // Takes over an entry whose host is dead, with all that its record says. Errors: held (its host lives, or another took
+    // it first), orphaned or timed_out (a process of the dead host still holds its life), not_found (it says nothing of a
+    // process).
+    static Result<Entry> take_over(const std::string& directory, const std::string& id);
     Entry(Entry&&) noexcept = default;
     Entry& operator=(Entry&&) noexcept = default;
     Entry(const Entry&) = delete;
@@ -24,6 +29,7 @@ public:
 
     [[nodiscard]] const std::string& id() const noexcept { return ownership_.location().name; }
     [[nodiscard]] Ownership& ownership() noexcept { return ownership_; }
+    [[nodiscard]] const core::Record& record() const;
     // Changes the facts and writes the record.
     Result<void> update(const std::function<void(core::HelperFacts&)>& change);
     [[nodiscard]] const core::HelperFacts& facts() const;
@@ -35,6 +41,15 @@ private:
     Ownership ownership_;
     bool leave_behind_ = false;
 };
+
+// Removes the files of an entry that nobody owns. Does nothing when somebody does.
+void remove_unowned(const std::string& directory, const std::string& id);
+
+// Owns an entry that nobody owns, or nothing: to clear it away. Makes no files.
+std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id);
+
+// Removes the files of an entry that this process owns.
+void remove_files(const Ownership& mine);
 
 // The name of the variable that marks every process of a helper's tree with its entry's id.
 inline constexpr const char* mark_variable = "HOLDFAST_MARK";

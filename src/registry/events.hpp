@@ -15,7 +15,7 @@ inline constexpr std::uint64_t max_events_bytes = std::uint64_t{4} << 20; // of 
 
 struct Event {
     std::int64_t unix_ms = 0;
-    std::string type; // spawned, ready, exited, killed, respawned, gave-up, adopted, refused, stopping, reaped
+    std::string type; // spawned, ready, exited, killed, respawned, gave-up, adopted, refused, stopping, reaped, registered
     std::string id;
     std::string label;
     int pid = 0;

@@ -34,9 +34,15 @@ std::unordered_multimap<pid_t, Process> processes_by_parent() {
     return out;
 }
 
-void measure(Helper& helper, pid_t root, const std::unordered_multimap<pid_t, Process>& by_parent) {
+// What is below `root`; with root itself for a registered process, without it for a keeper, which is ours.
+void measure(Helper& helper, pid_t root, bool with_root, const std::unordered_multimap<pid_t, Process>& by_parent) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<pid_t> parents{root};
+    if (auto stat = with_root ? sys::read_stat(root) : std::nullopt) {
+        helper.tree_rss += stat->rss_pages * page;
+        helper.tree_processes += 1;
+        helper.cpu_ticks += stat->cpu_ticks;
+    }
     for (std::size_t at = 0; at < parents.size(); ++at) {
         auto [first, last] = by_parent.equal_range(parents[at]);
         for (; first != last; ++first) {
@@ -61,10 +67,18 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
             continue;
         SlotLocation location{.directory = directory, .name = std::string(file.substr(0, file.size() - 5))};
         auto sight = sys::LockFile::look(slot::lock_path(location));
-        if (!sight || !sight->exists || (!sight->owned && !sight->life_held && !options.with_history))
+        if (!sight || !sight->exists)
             continue;
+        bool free = !sight->owned && !sight->life_held;
         auto record = slot::read_record(location);
         Helper helper;
+        if (record && record->helper && record->helper->registered && !record->helper->ended_at) {
+            auto process = sys::open_same(record->helper->helper);
+            helper.alive = process.has_value();
+            helper.elsewhere = !process && process.error().code == Errc::unreachable;
+        }
+        if (free && !options.with_history && !helper.alive)
+            continue;
         helper.id = location.name;
         helper.info = slot::describe(location, *sight, record);
         if (record && record->helper)
@@ -74,8 +88,8 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
     if (options.measure && !out.empty()) {
         auto by_parent = processes_by_parent();
         for (Helper& helper : out)
-            if (helper.facts.keeper.pid > 0)
-                measure(helper, helper.facts.keeper.pid, by_parent);
+            if (helper.facts.keeper.pid > 0 || helper.alive)
+                measure(helper, helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive, by_parent);
     }
     std::sort(out.begin(), out.end(), [](const Helper& a, const Helper& b) {
         return a.info.age != b.info.age ? a.info.age > b.info.age : a.id < b.id;

@@ -121,7 +121,7 @@ Seen Contender::reopen() {
     step_ = Step::door;
     // Within one process the threads queue up before the kernel is asked.
     for (sys::Deadline turn = sys::Deadline::at(0);; turn = deadline_.earlier(sys::Deadline::in(own_turn))) {
-        auto lock = sys::LockFile::open(lock_path(location_), turn);
+        auto lock = sys::LockFile::open(lock_path(location_), turn, purpose_.create);
         if (lock) {
             lock_ = std::move(*lock);
             return start_waiting(LockByte::door, false);
@@ -446,6 +446,15 @@ Seen Contender::take() {
                         .argv = options_.argv,
                         .address = options_.address,
                         .session = options_.session};
+    if (purpose_.inherit_record && before) {
+        record.phase = before->phase;
+        record.status = before->status;
+        record.since = before->since;
+        record.since_unix_ms = before->since_unix_ms;
+        record.argv = before->argv;
+        record.session = before->session;
+        record.helper = before->helper;
+    }
     if (before && before->identity.boot_id == record.identity.boot_id)
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)
@@ -476,9 +485,10 @@ Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options)
     if (now->state == SlotState::free)
         return false;
     slot::Contender contender(location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
-                              {.take = false, .spare_starters = false, .patience = options.patience});
+                              {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
     auto done = contender.run();
-    if (!done)
+    // A helper's files go with it: no file, nobody.
+    if (!done && done.error().code != Errc::not_found)
         return std::unexpected(done.error());
     return contender.found_anybody();
 }

@@ -4,10 +4,14 @@
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <array>
+#include <memory>
 
 namespace holdfast::sys {
 
@@ -56,6 +60,18 @@ bool populated_at(const std::string& path) {
     return events && events->find("populated 1") != std::string::npos;
 }
 
+// With the cgroups that nested keepers made inside and were killed before they could remove. False when some
+// are busy.
+bool remove_tree(const std::string& path) {
+    if (::rmdir(path.c_str()) == 0 || errno == ENOENT)
+        return true;
+    std::unique_ptr<DIR, int (*)(DIR*)> inside(::opendir(path.c_str()), &::closedir);
+    while (const dirent* entry = inside ? ::readdir(inside.get()) : nullptr)
+        if (entry->d_type == DT_DIR && std::string_view(entry->d_name).starts_with("holdfast-"))
+            (void)remove_tree(core::cat(path, '/', std::string_view(entry->d_name)));
+    return ::rmdir(path.c_str()) == 0;
+}
+
 } // namespace
 
 Result<Cgroup> Cgroup::create(const std::string& id) {
@@ -64,43 +80,54 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
         return fail(Errc::unsupported, "cgroup v2 is not mounted here");
     std::string path = core::cat(*own, "/holdfast-", id);
     if (::mkdir(path.c_str(), 0755) != 0)
-        return fail(Errc::unsupported, core::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
+        return fail(Errc::unsupported,
+                    core::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
     Fd procs(::open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     if (!procs || ::access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
         int error = errno;
         ::rmdir(path.c_str());
-        return fail(Errc::unsupported, core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
+        return fail(Errc::unsupported,
+                    core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
     return Cgroup(std::move(path), std::move(procs));
 }
 
 Cgroup::~Cgroup() {
     if (!path_.empty())
-        ::rmdir(path_.c_str());
+        (void)remove_tree(path_);
 }
 
-Result<void> Cgroup::kill() { return write_to(path_ + "/cgroup.kill", "1"); }
-bool Cgroup::populated() const { return populated_at(path_); }
+Result<void> Cgroup::kill() {
+    return write_to(path_ + "/cgroup.kill", "1");
+}
+bool Cgroup::populated() const {
+    return populated_at(path_);
+}
 bool Cgroup::limit_memory(unsigned long long bytes) {
     return write_to(path_ + "/memory.max", std::to_string(bytes)).has_value();
 }
 
-void Cgroup::clear_left_behind(const std::string& id) {
+void Cgroup::clear_left_behind(const std::string& id, bool end) {
     auto own = own_cgroup();
     if (!own)
         return;
     std::string path = core::cat(*own, "/holdfast-", id);
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return;
+    if (!end) {
+        (void)remove_tree(path);
+        return;
+    }
     (void)write_to(path + "/cgroup.kill", "1");
-    // The kernel tells when the last has gone.
+    // The kernel tells when the last has gone; reading is what arms the next telling.
     Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
-    for (int tries = 0; events && tries < 100 && populated_at(path); ++tries) {
+    for (int tries = 0; events && tries < 100 && !remove_tree(path); ++tries) {
+        std::array<char, 256> text;
+        (void)!::pread(events.get(), text.data(), text.size(), 0);
         pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
         ::poll(&one, 1, 20);
     }
-    ::rmdir(path.c_str());
 }
 
 } // namespace holdfast::sys

@@ -1,0 +1,23 @@
+// Opaque ids: a prefix, the time in milliseconds, and 60 random bits, in an alphabet without look-alikes.
+// Ids made later sort later, so the store's id indexes grow at their end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::memory {
+
+// make_id("tr_") -> "tr_01hq3v7k9m2x5c8r4t6w0z". Safe from any thread.
+std::string make_id(std::string_view prefix);
+
+// Milliseconds since the epoch, from the wall clock: for what people read, never for deciding who is alive.
+std::int64_t now_ms() noexcept;
+
+// Milliseconds of the monotonic clock.
+std::int64_t monotonic_ms() noexcept;
+
+// Microseconds of the monotonic clock.
+std::int64_t monotonic_us() noexcept;
+
+} // namespace holdfast::memory

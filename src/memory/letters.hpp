@@ -1,0 +1,40 @@
+// Unicode, as far as search needs it: decoding, lower case, base letters, scripts. No locale, no allocation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::memory {
+
+enum class Script : std::uint8_t {
+    none,
+    digit,
+    latin,
+    greek,
+    cyrillic,
+    armenian,
+    hebrew,
+    arabic,
+    devanagari,
+    tamil,
+    unspaced,
+    other
+};
+
+// Decodes one code point at `at` and moves `at` behind it. A byte that is not UTF-8 gives U+FFFD and moves by
+// one.
+char32_t decode(std::string_view text, std::size_t& at) noexcept;
+void encode(char32_t code, std::string& out);
+
+// What kind of letter it is. `none` is everything that separates words. `unspaced` are scripts written
+// without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese).
+Script script_of(char32_t code) noexcept;
+bool is_upper(char32_t code) noexcept;
+char32_t to_lower(char32_t code) noexcept;
+// The Latin letter without its marks (é -> e, ß -> s); any other code point as it is.
+char32_t base_letter(char32_t code) noexcept;
+// Marks that sit on the letter before them, and joiners: part of a word, not indexed.
+bool is_mark(char32_t code) noexcept;
+
+} // namespace holdfast::memory

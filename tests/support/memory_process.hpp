@@ -1,0 +1,129 @@
+// A real holdfast-memory with pipes to its stdin and from its stdout. Ended and reaped by its own handle.
+#pragma once
+
+#include <boost/json.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+class MemoryProcess {
+public:
+    explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {}) {
+        int in[2];
+        int out[2];
+        if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
+            std::abort();
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+        posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        const std::string program = std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory";
+        more.insert(more.begin(), {program, "--agent=test", "--no-viewer", "--home=" + home});
+        std::vector<char*> argv;
+        for (auto& word : more)
+            argv.push_back(word.data());
+        argv.push_back(nullptr);
+        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) != 0)
+            std::abort();
+        posix_spawn_file_actions_destroy(&actions);
+        ::close(in[0]);
+        ::close(out[1]);
+        in_ = in[1];
+        out_ = out[0];
+    }
+    MemoryProcess(const MemoryProcess&) = delete;
+    MemoryProcess& operator=(const MemoryProcess&) = delete;
+    ~MemoryProcess() {
+        close_input();
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL); // our own child, not reaped yet: the number is still its
+            (void)wait();
+        }
+        ::close(out_);
+    }
+
+    [[nodiscard]] int pid() const { return pid_; }
+    void write(const std::string& text) const {
+        for (std::size_t done = 0; done < text.size();) {
+            const auto n = ::write(in_, text.data() + done, text.size() - done);
+            if (n <= 0)
+                return;
+            done += static_cast<std::size_t>(n);
+        }
+    }
+    void close_input() {
+        if (in_ >= 0)
+            ::close(std::exchange(in_, -1));
+    }
+
+    // The next line, or nothing at end of output or after `at_most` milliseconds.
+    std::optional<std::string> line(int at_most = 30'000) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(at_most);
+        for (;;) {
+            if (const auto end = buffer_.find('\n'); end != buffer_.npos) {
+                auto text = buffer_.substr(0, end);
+                buffer_.erase(0, end + 1);
+                return text;
+            }
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                until - std::chrono::steady_clock::now());
+            pollfd ready{out_, POLLIN, 0};
+            if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) <= 0)
+                return std::nullopt;
+            char chunk[65536];
+            const auto n = ::read(out_, chunk, sizeof chunk);
+            if (n <= 0)
+                return std::nullopt;
+            buffer_.append(chunk, static_cast<std::size_t>(n));
+        }
+    }
+
+    // Sends a request and waits for its answer; other lines are kept for later.
+    boost::json::object call(const std::string& method, boost::json::object params = {}) {
+        const auto id = ++last_id_;
+        write(boost::json::serialize(boost::json::object{
+                  {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}) +
+              "\n");
+        while (const auto text = line()) {
+            auto message = boost::json::parse(*text).as_object();
+            if (const auto* answered = message.if_contains("id"); answered != nullptr && *answered == id)
+                return message;
+            others.push_back(std::move(message));
+        }
+        return {};
+    }
+
+    // Exit code, or minus the signal.
+    int wait() {
+        int status = 0;
+        if (pid_ <= 0 || ::waitpid(std::exchange(pid_, -1), &status, 0) < 0)
+            return -1000;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+
+    std::vector<boost::json::object> others;
+
+private:
+    pid_t pid_ = -1;
+    int in_ = -1;
+    int out_ = -1;
+    std::int64_t last_id_ = 0;
+    std::string buffer_;
+};
+
+} // namespace holdfast::test

@@ -1,0 +1,297 @@
+// The contract over real stdio: every method, every error, as a table; then framing and concurrency.
+#include "support/memory_home.hpp"
+#include "support/memory_process.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+namespace json = boost::json;
+
+struct Step {
+    const char* method;
+    const char* params;
+    int error; // 0: a result is expected
+    const char*
+        expect; // a data.code for an error; otherwise JSON pointers that must be there, blank separated
+};
+
+// In order: later steps use what earlier ones stored. $T is the trace that the first turn.end made.
+constexpr Step steps[] = {
+    {"core.health", "{}", 0,
+     "/ok /version /uptimeMs /agent /paths/home /paths/config /paths/db /paths/skills /paths/logs /phase "
+     "/llm/available /llm/provider /llm/model /llm/lastOkAt /llm/lastError /embedder/available"},
+    {"core.init", "{}", 0, "/ok"},
+    {"session.open", R"({})", -32602, "invalid_argument"},
+    {"session.open", R"({"agent":7})", -32602, "invalid_argument"},
+    {"session.open", R"({"agent":"a"})", 0, "/sessionId"},
+    {"session.open", R"({"agent":"a","sessionId":"s1","meta":{"k":1},"namespace":{"p":"x"}})", 0,
+     "/sessionId"},
+    {"session.open", R"({"agent":"a","sessionId":"s1"})", 0, "/sessionId"},
+    {"episode.open", R"({"sessionId":"nobody"})", -32000, "session_not_found"},
+    {"episode.open", R"({})", -32602, "invalid_argument"},
+    {"episode.open", R"({"sessionId":"s1","episodeId":"e1","userMessage":"hi"})", 0, "/episodeId"},
+    {"turn.start", R"({"agent":"a","sessionId":"s1","ts":1})", -32602, "invalid_argument"},
+    {"turn.start", R"({"agent":"a","sessionId":"s1","userText":"x","ts":"now"})", -32602, "invalid_argument"},
+    {"turn.start", R"({"agent":"a","sessionId":"s1","userText":"x","ts":1,"episodeId":"none"})", -32000,
+     "episode_not_found"},
+    {"turn.start",
+     R"({"agent":"a","sessionId":"s1","userText":"the kettle?","ts":1700000000000,"contextHints":{}})", 0,
+     "/query/agent /query/sessionId /query/episodeId /query/query /hits /injectedContext "
+     "/tierLatencyMs/tier2"},
+    {"turn.end", R"({"agent":"a","sessionId":"s1","episodeId":"e1","agentText":"x","ts":1})", -32602,
+     "invalid_argument"},
+    {"turn.end", R"({"agent":"a","sessionId":"s1","episodeId":"e1","agentText":"x","toolCalls":{},"ts":1})",
+     -32602, "invalid_argument"},
+    {"turn.end", R"({"agent":"a","sessionId":"s1","episodeId":"none","agentText":"x","toolCalls":[],"ts":1})",
+     -32000, "episode_not_found"},
+    {"turn.end", R"({"agent":"a","sessionId":"none","episodeId":"e1","agentText":"x","toolCalls":[],"ts":1})",
+     -32000, "session_not_found"},
+    {"turn.end",
+     R"({"agent":"a","sessionId":"s1","episodeId":"e1","userText":"where is the kettle","agentText":"on the stove",
+         "toolCalls":[{"name":"look","input":{"room":"kitchen"},"output":"seen","startedAt":1,"endedAt":2}],
+         "ts":1700000000000,"agentThinking":"hm","reflection":"good","contextHints":{}})",
+     0, "/traceId /episodeId"},
+    {"feedback.submit", R"({"traceId":"$T","channel":"loud","polarity":"positive","magnitude":1})", -32602,
+     "invalid_argument"},
+    {"feedback.submit", R"({"traceId":"$T","channel":"explicit","polarity":"positive","magnitude":2})",
+     -32602, "invalid_argument"},
+    {"feedback.submit", R"({"traceId":"none","channel":"explicit","polarity":"positive","magnitude":1})",
+     -32000, "trace_not_found"},
+    {"feedback.submit", R"({"episodeId":"none","channel":"explicit","polarity":"neutral","magnitude":0})",
+     -32000, "episode_not_found"},
+    {"feedback.submit",
+     R"({"traceId":"$T","channel":"explicit","polarity":"positive","magnitude":0.5,"rationale":"r","raw":{"a":1}})",
+     0, "/id /ts /traceId /episodeId /channel /polarity /magnitude /rationale /raw/a"},
+    {"memory.search", R"({})", -32602, "invalid_argument"},
+    {"memory.search", R"({"query":"kettle","sessionId":"none"})", -32000, "session_not_found"},
+    {"memory.search", R"({"query":"kettle","filters":[]})", -32602, "invalid_argument"},
+    {"memory.search", R"({"query":"kettles","topK":3,"sessionId":"s1"})", 0,
+     "/query/query /hits/0/tier /hits/0/refId /hits/0/refKind /hits/0/score /hits/0/snippet "
+     "/hits/0/sourceTraceId "
+     "/injectedContext /tierLatencyMs"},
+    {"retrieval.query", R"({"query":"kettle","agent":"a"})", 0, "/hits/0/refId"},
+    {"memory.get_trace", R"({"id":"$T"})", 0,
+     "/id /episodeId /sessionId /ts /userText /agentText /summary /tags /toolCalls/0/name /agentThinking "
+     "/reflection "
+     "/value /priority /turnId /feedback/0/id"},
+    {"memory.get_trace", R"({"id":"none"})", 0, ""},
+    {"memory.get_policy", R"({"id":"none"})", 0, ""},
+    {"memory.get_world", R"({"id":"none"})", 0, ""},
+    {"memory.get_world", R"({})", -32602, "invalid_argument"},
+    {"memory.timeline", R"({"episodeId":"e1"})", 0, "/traces/0/id"},
+    {"memory.timeline", R"({"episodeId":"none"})", -32000, "episode_not_found"},
+    {"memory.list_episodes", R"({"sessionId":"s1"})", 0, "/episodeIds/0"},
+    {"memory.list_episodes", R"({"q":"stove"})", 0, "/episodeIds/0"},
+    {"memory.list_traces", R"({"limit":1,"offset":0,"q":"kett"})", 0, "/traces/0/id"},
+    {"memory.list_traces", R"({"limit":-1})", -32602, "invalid_argument"},
+    {"world.add", R"({"id":"wm_1","title":"House","body":"has a stove"})", 0, "/id"},
+    {"memory.list_world_models", R"({"limit":5,"offset":0,"q":"stove"})", 0, "/worldModels/0/id"},
+    {"memory.get_world", R"({"id":"wm_1"})", 0, "/id /title /body /status"},
+    {"world.archive", R"({"id":"none"})", -32000, "world_model_not_found"},
+    {"policy.add", R"({"id":"po_1","title":"Tea","body":"boil first"})", 0, "/id"},
+    {"memory.get_policy", R"({"id":"po_1"})", 0, "/id"},
+    {"policy.archive", R"({"id":"none"})", -32000, "policy_not_found"},
+    {"skill.add", R"({"id":"sk_1","title":"brew","body":"steps"})", 0, "/id"},
+    {"skill.list", R"({"status":"active","limit":5})", 0, "/skills/0/id"},
+    {"skill.get", R"({"id":"sk_1","recordTrial":true})", 0, "/id /name /invocationGuide /trialsAttempted"},
+    {"skill.get", R"({"id":"none"})", 0, ""},
+    {"skill.archive", R"({"id":"sk_1","reason":"old"})", 0, "/ok"},
+    {"skill.archive", R"({"id":"none"})", -32000, "skill_not_found"},
+    {"subagent.record", R"({"sessionId":"s1"})", -32602, "invalid_argument"},
+    {"subagent.record", R"({"sessionId":"none","task":"t","result":"r"})", -32000, "session_not_found"},
+    {"subagent.record",
+     R"({"sessionId":"s1","task":"count","result":"3","childSessionId":"c","toolCalls":[],"outcome":"ok","ts":5,"meta":{}})",
+     0, "/traceId /episodeId"},
+    {"events.subscribe", R"({"types":["trace.created"]})", 0, "/subscriptionId"},
+    {"events.subscribe", R"({"types":"all"})", -32602, "invalid_argument"},
+    {"events.unsubscribe", R"({"subscriptionId":"none"})", -32000, "not_found"},
+    {"logs.tail", R"({})", 0, "/subscriptionId"},
+    {"memory.forget", R"({"id":"none"})", -32000, "trace_not_found"},
+    {"memory.forget", R"({"id":"$T"})", 0, "/ok"},
+    {"episode.close", R"({"episodeId":"none"})", -32000, "episode_not_found"},
+    {"episode.close", R"({"episodeId":"e1"})", 0, "/ok"},
+    {"session.close", R"({"sessionId":"none"})", -32000, "session_not_found"},
+    {"session.close", R"({"sessionId":"s1"})", 0, "/ok"},
+    {"session.destroy", "{}", -32601, "unknown_method"},
+};
+
+TEST(MemoryContract, every_method_and_every_error) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    std::string trace = "none";
+    for (const auto& step : steps) {
+        std::string params = step.params;
+        if (const auto at = params.find("$T"); at != params.npos)
+            params.replace(at, 2, trace);
+        const auto where = std::string(step.method) + " " + params;
+        const auto answer = memory.call(step.method, json::parse(params).as_object());
+        ASSERT_TRUE(answer.contains("jsonrpc")) << where << ": no answer";
+        const auto shown = json::serialize(answer);
+        if (step.error != 0) {
+            ASSERT_TRUE(answer.contains("error")) << where << ": " << shown;
+            const auto& error = answer.at("error").as_object();
+            EXPECT_EQ(error.at("code"), step.error) << where << ": " << shown;
+            EXPECT_EQ(error.at("data").at("code"), step.expect) << where << ": " << shown;
+            EXPECT_EQ(error.at("data").at("message"), error.at("message")) << where;
+            EXPECT_TRUE(error.at("data").as_object().contains("name")) << where;
+            continue;
+        }
+        ASSERT_TRUE(answer.contains("result")) << where << ": " << shown;
+        const auto& result = answer.at("result");
+        std::string_view expected = step.expect;
+        if (expected.empty()) {
+            EXPECT_TRUE(result.is_null()) << where << ": " << shown;
+        }
+        while (!expected.empty()) {
+            const auto end = std::min(expected.find(' '), expected.size());
+            boost::system::error_code missing;
+            (void)result.find_pointer(expected.substr(0, end), missing);
+            EXPECT_FALSE(missing) << where << ": no " << expected.substr(0, end) << " in " << shown;
+            expected.remove_prefix(std::min(end + 1, expected.size()));
+        }
+        if (std::string_view(step.method) == "turn.end")
+            trace = std::string(result.at("traceId").as_string());
+    }
+    EXPECT_EQ(memory.call("core.shutdown").at("result").at("ok"), true);
+    EXPECT_EQ(memory.wait(), 0);
+}
+
+struct Line {
+    std::string text;
+    int code; // 0: nothing is answered
+};
+
+TEST(MemoryContract, lines_that_are_no_requests_get_an_error_and_change_nothing) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    const Line lines[] = {{"", 0},
+                          {"   ", 0},
+                          {"null", -32600},
+                          {"[]", -32600},
+                          {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}]", -32600},
+                          {"\"text\"", -32600},
+                          {"42", -32600},
+                          {"garbage {", -32700},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":1", -32700},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700},
+                          {"{}", -32600},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":1}", -32600},
+                          {"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"core.health\"}", -32600},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"core.health\"}", -32600},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", -32600},
+                          {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\",\"params\":[]}", -32602},
+                          {"{\"jsonrpc\":\"2.0\",\"method\":\"no.such\"}", 0}, // a notification
+                          {"{\"jsonrpc\":\"2.0\",\"id\":\"srv-1\",\"result\":{}}", 0}};
+    for (const auto& line : lines) {
+        memory.write(line.text + "\n");
+        if (line.code == 0)
+            continue;
+        const auto answer = memory.line();
+        ASSERT_TRUE(answer) << line.text;
+        EXPECT_EQ(json::parse(*answer).at("error").at("code"), line.code) << line.text << " -> " << *answer;
+    }
+    // Nothing of the silent ones was answered: the next line out is the next answer.
+    EXPECT_TRUE(memory.call("core.health").at("result").at("ok").as_bool());
+    EXPECT_TRUE(memory.others.empty());
+}
+
+TEST(MemoryContract, a_line_over_the_limit_is_refused_skipped_and_cheap) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    (void)memory.call("core.health");
+    const std::string megabyte(1 << 20, 'x');
+    memory.write("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"");
+    for (int i = 0; i < 64; ++i)
+        memory.write(megabyte);
+    memory.write("\"}\n");
+    const auto refused = memory.line();
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(json::parse(*refused).at("error").at("code"), -32600);
+    EXPECT_TRUE(memory.call("core.health").at("result").at("ok").as_bool());
+    EXPECT_TRUE(memory.others.empty());
+    const auto status = TempHome::read_path("/proc/" + std::to_string(memory.pid()) + "/status");
+    const auto peak = std::strtol(status.c_str() + status.find("VmHWM:") + 6, nullptr, 10);
+    EXPECT_LT(peak, 60'000) << "kilobytes at most"; // the limit, its buffer's growth, and the process itself
+}
+
+TEST(MemoryContract, ten_thousand_requests_at_once_are_all_answered) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    (void)memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}});
+    (void)memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}});
+    constexpr int requests = 10'000;
+    std::thread sender([&] {
+        for (int i = 0; i < requests; ++i) {
+            const auto id = std::to_string(1'000'000 + i);
+            if (i % 3 == 0)
+                memory.write("{\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"method\":\"core.health\"}\n");
+            else if (i % 3 == 1)
+                memory.write("{\"jsonrpc\":\"2.0\",\"id\":" + id +
+                             ",\"method\":\"turn.end\",\"params\":{\"agent\":\"a\",\"sessionId\":\"s\","
+                             "\"episodeId\":\"e\","
+                             "\"userText\":\"u\",\"agentText\":\"t" +
+                             id + "\",\"toolCalls\":[],\"ts\":" + id + "}}\n");
+            else
+                memory.write("{\"jsonrpc\":\"2.0\",\"id\":" + id +
+                             ",\"method\":\"memory.get_trace\",\"params\":{\"id\":\"none\"}}\n");
+        }
+    });
+    std::map<std::int64_t, int> answers;
+    for (int i = 0; i < requests; ++i) {
+        const auto line = memory.line();
+        if (!line)
+            break;
+        const auto answer = json::parse(*line).as_object();
+        EXPECT_TRUE(answer.contains("result")) << *line;
+        ++answers[answer.at("id").as_int64()];
+    }
+    sender.join();
+    EXPECT_EQ(answers.size(), static_cast<std::size_t>(requests));
+    EXPECT_EQ(memory.call("core.health").at("result").at("counts").at("traces"), 3333);
+}
+
+TEST(MemoryContract, a_client_that_never_reads_does_not_hold_up_the_exit) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    std::string many;
+    for (int i = 0; i < 2000; ++i)
+        many += "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}\n";
+    memory.write(many); // a megabyte of answers: far more than a pipe holds
+    ::kill(memory.pid(), SIGTERM);
+    EXPECT_EQ(memory.wait(), 0);
+}
+
+TEST(MemoryContract, events_flow_to_subscribers_only_and_secrets_are_not_stored) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    (void)memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}});
+    (void)memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}});
+    EXPECT_TRUE(memory.others.empty()); // nobody asked
+    const auto subscription =
+        memory.call("events.subscribe", {{"types", {"trace.created"}}}).at("result").at("subscriptionId");
+    const auto done = memory.call("turn.end", {{"agent", "a"},
+                                               {"sessionId", "s"},
+                                               {"episodeId", "e"},
+                                               {"agentText", "password = s3cr3t-hunter2"},
+                                               {"toolCalls", json::array()},
+                                               {"userText", "hello"},
+                                               {"ts", 1}});
+    const auto line = memory.line();
+    ASSERT_TRUE(line);
+    const auto event = json::parse(*line);
+    EXPECT_EQ(event.at("method"), "events.notify");
+    EXPECT_EQ(event.at("params").at("type"), "trace.created");
+    EXPECT_EQ(event.at("params").at("payload").at("traceId"), done.at("result").at("traceId"));
+    const auto trace =
+        memory.call("memory.get_trace", {{"id", done.at("result").at("traceId")}}).at("result");
+    EXPECT_EQ(trace.at("agentText"), "password = [redacted:secret]");
+    (void)memory.call("events.unsubscribe", {{"subscriptionId", subscription}});
+    (void)memory.call("session.open", {{"agent", "a"}});
+    (void)memory.call("session.close", {{"sessionId", "s"}}); // answered after anything the one before could cause
+    EXPECT_TRUE(memory.others.empty());
+}
+
+} // namespace
+} // namespace holdfast::test

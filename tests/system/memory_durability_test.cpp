@@ -1,0 +1,199 @@
+// G10: nothing acknowledged is lost, nothing is stored twice, and one process writes.
+#include "support/memory_home.hpp"
+#include "support/memory_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace holdfast::test {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_of(int number) {
+    std::string text("n"); // not "n" + …: g++ 12 warns of that for no reason
+    text += std::to_string(number);
+    return text;
+}
+
+std::string turn(int number) {
+    const auto text = std::to_string(number);
+    return "{\"jsonrpc\":\"2.0\",\"id\":" + text +
+           ",\"method\":\"turn.end\",\"params\":{\"agent\":\"a\",\"sessionId\":\"s\",\"episodeId\":\"e\","
+           "\"userText\":\"n" +
+           text + "\",\"agentText\":\"t\",\"toolCalls\":[],\"ts\":" + text + "}}\n";
+}
+
+void prepare(MemoryProcess& memory) {
+    ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
+    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
+}
+
+// The texts of all traces, by asking a fresh process.
+std::multiset<std::string> stored(const TempHome& home) {
+    MemoryProcess memory(home.path());
+    std::multiset<std::string> texts;
+    const auto answer = memory.call("memory.timeline", {{"episodeId", "e"}});
+    if (answer.contains("result"))
+        for (const auto& trace : answer.at("result").at("traces").as_array())
+            texts.insert(std::string(trace.at("userText").as_string()));
+    memory.close_input();
+    EXPECT_EQ(memory.wait(), 0);
+    return texts;
+}
+
+TEST(G10NothingAcknowledgedIsLost, a_turn_written_right_before_stdin_closes_is_kept) {
+    const TempHome home;
+    const char* rounds_wanted = std::getenv("HOLDFAST_ROUNDS");
+    const int rounds = rounds_wanted != nullptr ? std::atoi(rounds_wanted) : 100;
+    {
+        MemoryProcess first(home.path());
+        prepare(first);
+        first.close_input();
+        EXPECT_EQ(first.wait(), 0);
+    }
+    for (int i = 0; i < rounds; ++i) {
+        MemoryProcess memory(home.path());
+        auto line = turn(i);
+        if (i % 2 == 0)
+            line.pop_back(); // without its newline: the end of input ends it
+        memory.write(line);
+        memory.close_input();
+        ASSERT_EQ(memory.wait(), 0) << i;
+    }
+    const auto texts = stored(home);
+    EXPECT_EQ(texts.size(), static_cast<std::size_t>(rounds));
+    for (int i = 0; i < rounds; ++i)
+        EXPECT_EQ(texts.count(text_of(i)), 1U) << i;
+}
+
+TEST(G10NothingAcknowledgedIsLost, killed_at_random_every_answered_turn_is_there_and_none_twice) {
+    const TempHome home;
+    {
+        MemoryProcess first(home.path());
+        prepare(first);
+    }
+    std::mt19937 random(7);
+    std::set<int> answered;
+    int next = 0;
+    for (int round = 0; round < 15; ++round) {
+        MemoryProcess memory(home.path());
+        const int begin = next;
+        std::string lines;
+        // What got no answer last time is sent again, as a client would.
+        for (int i = 0; i < begin; ++i)
+            if (!answered.contains(i))
+                lines += turn(i);
+        next += 100;
+        for (int i = begin; i < next; ++i)
+            lines += turn(i);
+        memory.write(lines);
+        const int wanted = static_cast<int>(random() % 100); // at least 100 were sent
+        for (int i = 0; i < wanted; ++i) {
+            const auto line = memory.line();
+            if (!line)
+                break;
+            const auto answer = json::parse(*line).as_object();
+            ASSERT_TRUE(answer.contains("result")) << *line;
+            answered.insert(static_cast<int>(answer.at("id").as_int64()));
+        }
+        ::kill(memory.pid(), SIGKILL);
+        // Answers that were already in the pipe count too: they were given.
+        while (const auto line = memory.line()) {
+            boost::system::error_code torn;
+            const auto answer = json::parse(*line, torn);
+            if (!torn && answer.as_object().contains("result"))
+                answered.insert(static_cast<int>(answer.at("id").as_int64()));
+        }
+        EXPECT_EQ(memory.wait(), -SIGKILL);
+    }
+    const auto texts = stored(home);
+    EXPECT_GT(answered.size(), 100U);
+    for (const int number : answered)
+        EXPECT_EQ(texts.count(text_of(number)), 1U) << number;
+    for (const auto& text : texts)
+        EXPECT_EQ(texts.count(text), 1U) << text;
+}
+
+TEST(G1OneOwner, a_second_process_waits_answers_health_and_takes_over) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    MemoryProcess second(home.path());
+    const auto health = second.call("core.health").at("result");
+    EXPECT_EQ(health.at("phase"), "opening");
+    EXPECT_FALSE(health.as_object().contains("epoch")); // it has not opened the store
+    second.write(turn(1));
+    EXPECT_FALSE(second.line(300)) << "written while another process owns the home";
+    EXPECT_TRUE(owner.call("core.health").at("result").at("ok").as_bool());
+    ::kill(owner.pid(), SIGKILL);
+    const auto answer = second.line();
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(json::parse(*answer).as_object().contains("result")) << *answer;
+    EXPECT_EQ(second.call("core.health").at("result").at("counts").at("traces"), 1);
+}
+
+TEST(MemoryDeadline, turn_start_is_answered_in_time_while_the_store_is_not_open_and_its_episode_holds) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    MemoryProcess second(home.path()); // its store stays closed as long as the owner lives
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    const auto started = second.call("turn.start", {{"agent", "a"},
+                                                    {"sessionId", "s2"},
+                                                    {"userText", "hello there"},
+                                                    {"ts", now},
+                                                    {"deadlineAt", now + 200}});
+    ASSERT_TRUE(started.contains("result")) << json::serialize(started);
+    EXPECT_EQ(started.at("result").at("cut"), true);
+    const auto episode = started.at("result").at("query").at("episodeId");
+    owner.close_input();
+    EXPECT_EQ(owner.wait(), 0);
+    const auto ended = second.call("turn.end", {{"agent", "a"},
+                                                {"sessionId", "s2"},
+                                                {"episodeId", episode},
+                                                {"agentText", "hi"},
+                                                {"toolCalls", json::array()},
+                                                {"ts", now + 1}});
+    ASSERT_TRUE(ended.contains("result")) << json::serialize(ended);
+    // What turn.start said is part of the turn, although turn.end did not repeat it.
+    const auto trace = second.call("memory.get_trace", {{"id", ended.at("result").at("traceId")}});
+    EXPECT_EQ(trace.at("result").at("userText"), "hello there");
+}
+
+TEST(G10NothingAcknowledgedIsLost, terminated_it_commits_what_it_read_and_leaves_in_time) {
+    const TempHome home;
+    {
+        MemoryProcess memory(home.path());
+        prepare(memory);
+        memory.write(turn(1));
+        ASSERT_TRUE(memory.line());
+        ::kill(memory.pid(), SIGTERM);
+        EXPECT_EQ(memory.wait(), 0);
+    }
+    EXPECT_EQ(stored(home).size(), 1U);
+}
+
+TEST(G10NothingAcknowledgedIsLost, a_corrupt_database_is_kept_and_said) {
+    const TempHome home;
+    {
+        MemoryProcess memory(home.path());
+        prepare(memory);
+        memory.close_input();
+        EXPECT_EQ(memory.wait(), 0);
+    }
+    home.write("data/memory.db", "not a database at all " + std::string(4096, '?'));
+    MemoryProcess memory(home.path());
+    prepare(memory);
+    const auto health = memory.call("core.health").at("result");
+    ASSERT_TRUE(health.as_object().contains("warnings")) << json::serialize(health);
+    const auto kept = std::string(health.at("warnings").at(0).at("keptAs").as_string());
+    EXPECT_TRUE(TempHome::read_path(kept).starts_with("not a database at all"));
+}
+
+} // namespace
+} // namespace holdfast::test

@@ -1,0 +1,273 @@
+// Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
+#include "memory/ids.hpp"
+#include "memory/recall.hpp"
+#include "memory/rows.hpp"
+#include "support/memory_home.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace holdfast::memory {
+namespace {
+
+using test::TempHome;
+
+// A store with recall, opened and closed as the server does it.
+class Bench {
+public:
+    explicit Bench(const TempHome& home) {
+        StoreOptions options;
+        options.path = home.file("memory.db");
+        options.on_changes = [this](const RowChanges& changes) {
+            if (recall)
+                recall->committed(changes);
+        };
+        store = std::move(*Store::open(options, [](const Progress&) {}));
+        recall = std::move(*Recall::open(*store, home.file("index"), [](const Progress&) {}));
+    }
+    ~Bench() {
+        recall->close();
+        store->close();
+    }
+    std::string add(const std::string& session_id, const std::string& text, std::int64_t ts,
+                    const char* agent = "a") {
+        std::string id;
+        const auto done = store->write([&](WriteContext& context) -> Result<void> {
+            Session session{.id = session_id, .agent = agent, .opened_at = ts};
+            if (auto added = add_session(context, session); !added)
+                return added;
+            Episode episode{.id = "ep_" + session_id, .session_row = session.row, .opened_at = ts};
+            if (auto added = add_episode(context, episode); !added)
+                return added;
+            Trace trace;
+            trace.id = make_id("tr_");
+            trace.session_row = session.row;
+            trace.episode_row = episode.row;
+            trace.ts = ts;
+            trace.kind = "turn";
+            trace.user_text = text;
+            auto added = add_trace(context, trace);
+            id = trace.id;
+            return added;
+        });
+        EXPECT_TRUE(done);
+        return id;
+    }
+    std::vector<std::string> ask(RecallQuery query) const {
+        auto answer = recall->search(query);
+        EXPECT_TRUE(answer);
+        std::vector<std::string> ids;
+        if (answer)
+            for (const auto& hit : answer->hits)
+                ids.push_back(hit.id);
+        return ids;
+    }
+    std::vector<std::string> ask(const std::string& text) const {
+        return ask(RecallQuery{.text = text, .now_ms = 1'700'000'000'000});
+    }
+    std::unique_ptr<Store> store;
+    std::unique_ptr<Recall> recall;
+};
+
+TEST(MemoryRecall, finds_at_once_what_was_just_stored) {
+    const TempHome home;
+    Bench bench(home);
+    for (int i = 0; i < 50; ++i) {
+        const auto id = bench.add("se_a", "the word number" + std::to_string(i) + "x is here", i);
+        const auto hits = bench.ask("number" + std::to_string(i) + "x");
+        ASSERT_FALSE(hits.empty()) << i;
+        EXPECT_EQ(hits.front(), id);
+    }
+}
+
+TEST(MemoryRecall, a_neighbour_in_the_conversation_comes_along_and_a_stranger_does_not) {
+    const TempHome home;
+    Bench bench(home);
+    bench.add("se_b", "something else entirely", 1);
+    const auto question = bench.add("se_a", "where did you adopt the parrot?", 2);
+    bench.add("se_b", "hum", 3); // the row between them
+    const auto reply = bench.add("se_a", "at the old mill", 4);
+    const auto hits = bench.ask("parrot");
+    ASSERT_EQ(hits.size(), 2U);
+    EXPECT_EQ(hits[0], question);
+    EXPECT_EQ(hits[1], reply);
+}
+
+TEST(MemoryRecall, dates_feedback_and_copies_shape_the_order) {
+    const TempHome home;
+    Bench bench(home);
+    constexpr std::int64_t day = 86'400'000;
+    const std::int64_t may = 1'683'547'200'000; // 8 May 2023
+    const auto first = bench.add("se_1", "we went hiking with the dog", may);
+    const auto second = bench.add("se_2", "we went hiking with the cat", may + 40 * day);
+    const RecallQuery in_may{.text = "hiking in May", .now_ms = may + 60 * day};
+    const RecallQuery in_june{.text = "hiking in June", .now_ms = may + 60 * day};
+    EXPECT_EQ(bench.ask(in_may).front(), first);
+    EXPECT_EQ(bench.ask(in_june).front(), second);
+    // Feedback decides between equals.
+    const auto good = bench.add("se_3", "restart the printer spooler", may);
+    const auto bad = bench.add("se_4", "restart the printer twice", may);
+    ASSERT_TRUE(bench.store->write([&](WriteContext& context) -> Result<void> {
+        for (const auto& [id, polarity] : {std::pair(good, "positive"), std::pair(bad, "negative")})
+            if (auto added = add_feedback(context, {.id = make_id("fb_"),
+                                                    .trace_id = id,
+                                                    .channel = "explicit",
+                                                    .polarity = polarity,
+                                                    .magnitude = 1,
+                                                    .ts = may});
+                !added)
+                return added;
+        return {};
+    }));
+    EXPECT_EQ(bench.ask("restart printer").front(), good);
+    // A copy of a hit does not take the place of another hit.
+    for (int i = 0; i < 3; ++i)
+        bench.add("se_5" + std::to_string(i), "the launch code word is pelican island breakfast", may + i);
+    const auto other =
+        bench.add("se_6", "pelican feeding happens at noon near the harbour every day of the week", may);
+    const auto hits = bench.ask("pelican");
+    ASSERT_EQ(hits.size(), 4U);
+    EXPECT_EQ(hits[1], other);
+}
+
+TEST(MemoryRecall, filters_hold) {
+    const TempHome home;
+    Bench bench(home);
+    const auto mine = bench.add("se_a", "kettle one", 1000, "alice");
+    const auto theirs = bench.add("se_b", "kettle two", 2000, "bob");
+    EXPECT_EQ(bench.ask("kettle").size(), 2U);
+    EXPECT_EQ(bench.ask(RecallQuery{.text = "kettle", .agent = "alice"}), std::vector{mine});
+    EXPECT_EQ(bench.ask(RecallQuery{.text = "kettle", .from_ms = 1500}), std::vector{theirs});
+    const auto session = (*find_session(**bench.store->reader(), "se_a"))->row;
+    EXPECT_EQ(bench.ask(RecallQuery{.text = "kettle", .session_row = session}), std::vector{mine});
+    EXPECT_TRUE(bench.ask(RecallQuery{.text = "kettle", .agent = "carol"}).empty());
+}
+
+TEST(MemoryRecall, forgotten_and_changed_traces_are_not_found_as_they_were) {
+    const TempHome home;
+    Bench bench(home);
+    const auto gone = bench.add("se_a", "a walrus", 1);
+    const auto changed = bench.add("se_b", "a giraffe", 2);
+    ASSERT_TRUE(bench.store->write([&](WriteContext& context) -> Result<void> {
+        EXPECT_TRUE(delete_trace(context, gone).value());
+        auto trace = find_trace(context.database, changed);
+        (*trace)->user_text = "an okapi";
+        return replace_text(context, **trace);
+    }));
+    EXPECT_TRUE(bench.ask("walrus").empty());
+    EXPECT_TRUE(bench.ask("giraffe").empty());
+    EXPECT_EQ(bench.ask("okapi"), std::vector{changed});
+}
+
+TEST(MemoryRecall, the_index_survives_restarts_crashes_and_damage) {
+    const TempHome home;
+    std::vector<std::string> ids;
+    {
+        Bench bench(home);
+        for (int i = 0; i < 200; ++i)
+            ids.push_back(bench.add("se_a", "item unique" + std::to_string(i) + "q", i));
+    }
+    ASSERT_FALSE(std::filesystem::is_empty(home.file("index"))); // written at close
+    {
+        Bench bench(home);
+        EXPECT_TRUE(bench.recall->index().sound());
+        EXPECT_EQ(bench.recall->index().files(), 1U);
+        EXPECT_EQ(bench.ask("unique17q").front(), ids[17]);
+    }
+    // Damage: a flipped byte in the header, garbage, a leftover of a crash. Each is replaced from the store.
+    for (const auto& file : std::filesystem::directory_iterator(home.file("index"))) {
+        std::fstream out(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+        out.seekp(16);
+        out.put('\x7f');
+    }
+    home.write("index/1-9.seg", "garbage");
+    home.write("index/5-9.tmp", "half");
+    {
+        Bench bench(home);
+        ASSERT_TRUE(bench.recall->wait_indexed(10'000));
+        EXPECT_EQ(bench.ask("unique17q").front(), ids[17]);
+        EXPECT_EQ(bench.recall->index().documents(), 200U);
+        EXPECT_FALSE(home.exists("index/5-9.tmp"));
+        bench.recall->rebuild();
+        ASSERT_TRUE(bench.recall->wait_indexed(10'000));
+        EXPECT_EQ(bench.ask("unique199q").front(), ids[199]);
+    }
+    // Files of another store: more rows than this one ever had.
+    std::filesystem::remove(home.file("memory.db"));
+    Bench bench(home);
+    EXPECT_TRUE(bench.ask("unique17q").empty());
+    EXPECT_EQ(bench.recall->index().documents(), 0U);
+}
+
+TEST(MemoryRecall, many_files_are_merged_and_every_document_is_still_found) {
+    const TempHome home;
+    auto index = RankedIndex::open(home.file("index")).value();
+    constexpr int documents = 1000;
+    for (int row = 1; row <= documents; ++row) {
+        std::vector<std::uint64_t> terms = {static_cast<std::uint64_t>(row), 7'000'000, 7'000'000};
+        index->add(row, 1, row * 1000, terms);
+        if (row % 25 == 0) {
+            ASSERT_TRUE(index->maintain(1));
+        }
+    }
+    EXPECT_LT(index->files(), 16U); // 40 were written
+    RankingOptions options;
+    options.before.clear();
+    options.after.clear();
+    for (int pass = 0; pass < 2; ++pass) {
+        EXPECT_TRUE(index->sound());
+        EXPECT_EQ(index->documents(), static_cast<std::uint64_t>(documents));
+        for (int row = 1; row <= documents; ++row) {
+            const auto found = index->search({{static_cast<std::uint64_t>(row), 1, 0}}, options, {});
+            ASSERT_FALSE(found.candidates.empty()) << row;
+            EXPECT_EQ(found.candidates.front().row, row);
+        }
+        options.candidates = documents;
+        EXPECT_EQ(index->search({{7'000'000, 1, 0}}, options, {}).candidates.size(), documents);
+        index.reset();
+        index = RankedIndex::open(home.file("index")).value();
+    }
+}
+
+TEST(MemoryRecall, a_deadline_is_kept_and_said) {
+    const TempHome home;
+    Bench bench(home);
+    bench.add("se_a", "needle", 1);
+    auto late = bench.recall->search({.text = "needle", .deadline_us = monotonic_us() - 1});
+    ASSERT_TRUE(late);
+    EXPECT_TRUE(late->cut);
+    auto early = bench.recall->search({.text = "needle", .deadline_us = monotonic_us() + 5'000'000});
+    EXPECT_FALSE(early->cut);
+    EXPECT_EQ(early->hits.size(), 1U);
+}
+
+TEST(MemoryRecall, skills_and_world_models_are_hits_of_their_tiers_until_archived) {
+    const TempHome home;
+    Bench bench(home);
+    ASSERT_TRUE(bench.store->write([&](WriteContext& context) {
+        StoredObject skill{.id = "sk_1",
+                           .kind = ObjectKind::skill,
+                           .title = "Deploy",
+                           .body = "use the zeppelin script",
+                           .status = "active",
+                           .created_at = 1,
+                           .updated_at = 1};
+        return put_object(context, skill);
+    }));
+    bench.recall->objects_changed();
+    auto answer = bench.recall->search({.text = "zeppelin"});
+    ASSERT_EQ(answer->hits.size(), 1U);
+    EXPECT_EQ(answer->hits[0].tier, 1);
+    EXPECT_EQ(answer->hits[0].kind, "skill");
+    ASSERT_TRUE(bench.store->write([&](WriteContext& context) -> Result<void> {
+        EXPECT_TRUE(archive_object(context, ObjectKind::skill, "sk_1", 2).value());
+        return {};
+    }));
+    bench.recall->objects_changed();
+    EXPECT_TRUE(bench.recall->search({.text = "zeppelin"})->hits.empty());
+}
+
+} // namespace
+} // namespace holdfast::memory

@@ -1,0 +1,356 @@
+// The store alone: durable when answered, fenced by its epoch, migrated forward, sound after faults.
+#include "memory/ids.hpp"
+#include "memory/rows.hpp"
+#include "memory/schema.hpp"
+#include "memory/store.hpp"
+#include "support/memory_home.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sqlite3.h>
+
+#include <atomic>
+#include <fstream>
+#include <latch>
+#include <thread>
+
+namespace holdfast::memory {
+namespace {
+
+using test::TempHome;
+
+std::unique_ptr<Store> open_store(const TempHome& home, std::vector<Progress>* phases = nullptr) {
+    StoreOptions options;
+    options.path = home.file("memory.db");
+    auto store = Store::open(options, [&](const Progress& progress) {
+        if (phases != nullptr)
+            phases->push_back(progress);
+    });
+    EXPECT_TRUE(store) << store.error().message;
+    return store ? std::move(*store) : nullptr;
+}
+
+Result<std::string> add_turn(Store& store, const std::string& session_id, const std::string& text,
+                             std::int64_t ts) {
+    std::string id;
+    auto done = store.write([&](WriteContext& context) -> Result<void> {
+        Session session{.id = session_id, .agent = "test", .opened_at = ts};
+        if (auto added = add_session(context, session); !added)
+            return added;
+        Episode episode{.id = "ep_" + session_id, .session_row = session.row, .opened_at = ts};
+        if (auto added = add_episode(context, episode); !added)
+            return added;
+        Trace trace;
+        trace.id = make_id("tr_");
+        trace.session_row = session.row;
+        trace.episode_row = episode.row;
+        trace.ts = ts;
+        trace.kind = "turn";
+        trace.user_text = text;
+        auto added = add_trace(context, trace);
+        id = trace.id;
+        return added;
+    });
+    if (!done)
+        return std::unexpected(done.error());
+    return id;
+}
+
+TEST(MemoryStore, keeps_what_it_answered_across_a_reopen) {
+    const TempHome home;
+    std::string id;
+    {
+        auto store = open_store(home);
+        id = add_turn(*store, "se_a", "the blue kettle", 1000).value();
+        EXPECT_EQ(store->totals().traces, 1);
+    }
+    auto store = open_store(home);
+    EXPECT_EQ(store->totals().traces, 1);
+    auto trace = find_trace(**store->reader(), id);
+    ASSERT_TRUE(trace && *trace);
+    EXPECT_EQ((*trace)->user_text, "the blue kettle");
+    EXPECT_EQ((*trace)->session_id, "se_a");
+}
+
+TEST(MemoryStore, the_same_turn_again_is_stored_once) {
+    const TempHome home;
+    auto store = open_store(home);
+    const auto first = add_turn(*store, "se_a", "hello", 5).value();
+    EXPECT_EQ(add_turn(*store, "se_a", "hello", 5).value(), first);
+    EXPECT_NE(add_turn(*store, "se_a", "hello", 6).value(), first); // another time is another turn
+    EXPECT_EQ(store->totals().traces, 2);
+}
+
+TEST(MemoryStore, an_older_owner_cannot_write) {
+    const TempHome home;
+    auto old_owner = open_store(home);
+    ASSERT_TRUE(add_turn(*old_owner, "se_a", "before", 1));
+    auto new_owner = open_store(home); // raises the epoch
+    EXPECT_GT(new_owner->epoch(), old_owner->epoch());
+    auto refused = add_turn(*old_owner, "se_a", "from the past", 2);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::superseded);
+    EXPECT_TRUE(old_owner->fenced());
+    ASSERT_TRUE(add_turn(*new_owner, "se_a", "after", 3));
+    EXPECT_EQ(new_owner->totals().traces, 2);
+    // Negative control: put the old epoch back, and the same write passes. So it is the epoch that refuses.
+    ASSERT_TRUE(new_owner->write([&](WriteContext& context) {
+        return context.database.exec("UPDATE state SET epoch=" + std::to_string(old_owner->epoch()));
+    }));
+    EXPECT_TRUE(add_turn(*old_owner, "se_a", "from the past", 2));
+}
+
+TEST(MemoryStore, concurrent_turns_share_commits_and_none_is_lost) {
+    const TempHome home;
+    auto store = open_store(home);
+    constexpr int writers = 8;
+    constexpr int turns = 50;
+    std::latch start(writers);
+    std::atomic<int> stored = 0;
+    std::vector<std::thread> threads;
+    for (int w = 0; w < writers; ++w)
+        threads.emplace_back([&, w] {
+            start.arrive_and_wait();
+            for (int t = 0; t < turns; ++t)
+                if (add_turn(*store, "se_" + std::to_string(w), "turn " + std::to_string(t), t))
+                    ++stored;
+        });
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_EQ(stored, writers * turns);
+    EXPECT_EQ((*store->reader())->scalar("SELECT count(*) FROM traces").value(), writers * turns);
+}
+
+TEST(MemoryStore, a_failing_write_fails_alone) {
+    const TempHome home;
+    auto store = open_store(home);
+    std::latch entered(1);
+    std::latch go_on(1);
+    // Holds the writer, so that the three below are taken as one batch.
+    store->submit(
+        [&](WriteContext&) -> Result<void> {
+            entered.count_down();
+            go_on.wait();
+            return {};
+        },
+        [](Result<void>) {});
+    entered.wait();
+    std::atomic<int> answered = 0;
+    Result<void> bad;
+    const auto good = [&](const char* id) {
+        store->submit(
+            [id](WriteContext& context) -> Result<void> {
+                Session session{.id = id, .agent = "x", .opened_at = 1};
+                return add_session(context, session);
+            },
+            [&](Result<void> done) {
+                EXPECT_TRUE(done);
+                ++answered;
+            });
+    };
+    good("se_1");
+    store->submit(
+        [](WriteContext& context) { return context.database.exec("INSERT INTO nowhere VALUES(1)"); },
+        [&](Result<void> done) {
+            bad = std::move(done);
+            ++answered;
+        });
+    good("se_2");
+    go_on.count_down();
+    store->close();
+    EXPECT_EQ(answered, 3);
+    EXPECT_FALSE(bad);
+    EXPECT_EQ(store->totals().sessions, 2);
+}
+
+TEST(MemoryStore, words_are_found_updated_and_forgotten) {
+    const TempHome home;
+    auto store = open_store(home);
+    const auto id = add_turn(*store, "se_a", "Zürich airport", 1).value();
+    const auto count = [&](const char* words) {
+        return list_traces(**store->reader(), {.words = words}).value().size();
+    };
+    EXPECT_EQ(count("zurich"), 1U);
+    EXPECT_EQ(count("air"), 1U);    // the beginning of a word
+    EXPECT_EQ(count("air zu"), 0U); // only the last word is open-ended
+    ASSERT_TRUE(store->write([&](WriteContext& context) -> Result<void> {
+        auto trace = find_trace(context.database, id);
+        (*trace)->user_text = "Basel station";
+        return replace_text(context, **trace);
+    }));
+    EXPECT_EQ(count("zurich"), 0U);
+    EXPECT_EQ(count("basel"), 1U);
+    ASSERT_TRUE(store->write([&](WriteContext& context) -> Result<void> {
+        EXPECT_TRUE(delete_trace(context, id).value());
+        return {};
+    }));
+    EXPECT_EQ(count("basel"), 0U);
+    auto report = check_store(*store);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->problems.empty());
+    EXPECT_TRUE(report->index_sound);
+}
+
+TEST(MemoryStore, check_repairs_an_index_that_disagrees_with_the_text) {
+    const TempHome home;
+    auto store = open_store(home);
+    (void)add_turn(*store, "se_a", "lighthouse", 1);
+    ASSERT_TRUE(store->write([](WriteContext& context) {
+        return context.database.exec("INSERT INTO traces_words(traces_words) VALUES('delete-all')");
+    }));
+    EXPECT_TRUE(list_traces(**store->reader(), {.words = "lighthouse"})->empty());
+    auto report = check_store(*store);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_FALSE(report->index_sound);
+    EXPECT_TRUE(report->index_repaired);
+    EXPECT_EQ(list_traces(**store->reader(), {.words = "lighthouse"})->size(), 1U);
+}
+
+TEST(MemoryStore, a_leftover_log_is_recovered_with_bytes_told) {
+    const TempHome home;
+    {
+        auto store = open_store(home);
+        StoreOptions options;
+        for (int i = 0; i < 40; ++i)
+            ASSERT_TRUE(add_turn(*store, "se_a", std::string(100'000, 'x'), i));
+        // What a crash leaves: the files as they are, copied while the owner lives.
+        home.copy("memory.db", "crashed.db");
+        home.copy("memory.db-wal", "crashed.db-wal");
+    }
+    StoreOptions options;
+    options.path = home.file("crashed.db");
+    std::vector<Progress> phases;
+    auto store = Store::open(options, [&](const Progress& progress) { phases.push_back(progress); });
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_EQ((*store)->totals().traces, 40);
+    std::uint64_t last = 0;
+    int told = 0;
+    for (const auto& progress : phases)
+        if (progress.phase == Phase::recovering) {
+            EXPECT_GE(progress.done, last);
+            EXPECT_LE(progress.done, progress.total);
+            last = progress.done;
+            ++told;
+        }
+    EXPECT_GE(told, 4); // 4 MB at a note per megabyte
+    EXPECT_EQ(last, home.size("crashed.db-wal") == 0 ? last : phases[1].total);
+}
+
+TEST(MemoryStore, a_corrupt_file_is_kept_aside_and_reported) {
+    const TempHome home;
+    {
+        auto store = open_store(home);
+        (void)add_turn(*store, "se_a", "precious", 1);
+    }
+    const std::string garbage =
+        "this is not a database, but it is somebody's file\n" + std::string(5000, '#');
+    home.write("memory.db", garbage);
+    auto store = open_store(home);
+    ASSERT_FALSE(store->set_aside().empty());
+    EXPECT_EQ(home.read_path(store->set_aside()), garbage); // byte for byte
+    EXPECT_TRUE(add_turn(*store, "se_a", "life goes on", 2));
+    // Negative control: a sound file is not set aside.
+    store.reset();
+    EXPECT_TRUE(open_store(home)->set_aside().empty());
+}
+
+TEST(MemoryStore, a_newer_schema_is_refused_and_untouched) {
+    const TempHome home;
+    open_store(home).reset();
+    {
+        auto database = Database::open(home.file("memory.db"), OpenMode::read_write);
+        ASSERT_TRUE(database->exec("PRAGMA user_version=99"));
+    }
+    StoreOptions options;
+    options.path = home.file("memory.db");
+    auto store = Store::open(options, [](const Progress&) {});
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, Errc::unsupported);
+    EXPECT_EQ(
+        Database::open(home.file("memory.db"), OpenMode::read_only)->scalar("PRAGMA user_version").value(),
+        99);
+}
+
+TEST(MemoryStore, a_breaking_migration_keeps_a_backup_and_a_failing_one_changes_nothing) {
+    const TempHome home;
+    const std::string path = home.file("m.db");
+    auto database = Database::open(path, OpenMode::read_write_create).value();
+    const Migration one[] = {{1, "first", false, "CREATE TABLE a(x); INSERT INTO a VALUES(7)"}};
+    const Migration two[] = {one[0], {2, "second", true, "DROP TABLE a; CREATE TABLE b(y)"}};
+    const Migration bad[] = {two[0], two[1], {3, "third", false, "CREATE TABLE c(z); CREATE TABLE c(z)"}};
+    std::vector<std::string> told;
+    const auto tell = [&](int step, int steps, const char* name) {
+        told.push_back(std::to_string(step) + "/" + std::to_string(steps) + " " + name);
+    };
+    ASSERT_TRUE(migrate(database, path, one, tell));
+    EXPECT_FALSE(home.exists("m.db.before-2"));
+    ASSERT_TRUE(migrate(database, path, two, tell));
+    EXPECT_EQ(told, (std::vector<std::string>{"1/1 first", "1/1 second"}));
+    auto backup = Database::open(home.file("m.db.before-2"), OpenMode::read_only).value();
+    EXPECT_EQ(backup.scalar("SELECT x FROM a").value(), 7);
+    EXPECT_FALSE(migrate(database, path, bad, tell));
+    EXPECT_EQ(database.scalar("PRAGMA user_version").value(), 2);
+    EXPECT_EQ(database.scalar("SELECT count(*) FROM sqlite_schema WHERE name='c'").value(), 0);
+    EXPECT_TRUE(migrate(database, path, two, tell)); // again: nothing to do
+}
+
+TEST(MemoryStore, a_full_disk_is_said_and_survived) {
+    const TempHome home;
+    auto store = open_store(home);
+    ASSERT_TRUE(add_turn(*store, "se_a", "before", 1));
+    // The limit on the database's own pages is the same SQLITE_FULL that a full disk gives, at a place we
+    // choose.
+    sqlite3* raw = nullptr;
+    ASSERT_TRUE(store->write([&](WriteContext& context) -> Result<void> {
+        raw = context.database.raw();
+        return context.database.exec("PRAGMA max_page_count=60");
+    }));
+    auto full = add_turn(*store, "se_a", std::string(1 << 20, 'x'), 2);
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, Errc::no_space);
+    EXPECT_EQ(store->totals().traces, 1);
+    ASSERT_TRUE(store->write(
+        [&](WriteContext& context) { return context.database.exec("PRAGMA max_page_count=1073741823"); }));
+    EXPECT_TRUE(add_turn(*store, "se_a", std::string(1 << 20, 'x'), 2)); // space is back
+    EXPECT_TRUE(check_store(*store)->problems.empty());
+}
+
+TEST(MemoryStore, the_log_is_copied_back_while_turns_go_on) {
+    const TempHome home;
+    StoreOptions options;
+    options.path = home.file("memory.db");
+    options.checkpoint_frames = 50;
+    options.reset_frames = 200;
+    auto store = Store::open(options, [](const Progress&) {}).value();
+    for (int i = 0; i < 600; ++i)
+        ASSERT_TRUE(add_turn(*store, "se_a", std::string(4000, 'y'), i));
+    // 600 turns of several pages each; without checkpoints the log would have thousands of frames.
+    EXPECT_LT(home.size("memory.db-wal"), 1500U * 4120U);
+}
+
+TEST(MemoryStore, feedback_moves_the_value_of_its_trace_within_bounds) {
+    const TempHome home;
+    auto store = open_store(home);
+    const auto id = add_turn(*store, "se_a", "hello", 5).value();
+    const auto value_after = [&](const char* polarity) {
+        EXPECT_TRUE(store->write([&](WriteContext& context) {
+            return add_feedback(context, {.id = make_id("fb_"),
+                                          .trace_id = id,
+                                          .channel = "explicit",
+                                          .polarity = polarity,
+                                          .magnitude = 1.0,
+                                          .ts = 1});
+        }));
+        return (*find_trace(**store->reader(), id))->value;
+    };
+    EXPECT_NEAR(value_after("positive"), 0.6, 1e-9);
+    EXPECT_NEAR(value_after("neutral"), 0.6, 1e-9);
+    EXPECT_LT(value_after("negative"), 0);
+    for (int i = 0; i < 20; ++i)
+        (void)value_after("negative");
+    EXPECT_GE(value_after("negative"), -1.0);
+    EXPECT_EQ(store->totals().feedback, 24);
+}
+
+} // namespace
+} // namespace holdfast::memory
