@@ -27,6 +27,7 @@ namespace {
 
 constexpr Millis default_wait{10'000};   // for leftovers and the door, when no --wait was given
 constexpr int door_patience_ms = 5000;
+constexpr Millis own_turn{50};           // between looks at what another thread of ours has come to
 constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
 
 } // namespace
@@ -81,12 +82,12 @@ Seen Contender::carry_out(Do effect) {
     case Do::take: return take();
     case Do::term_leftovers:
         found_anybody_ = true;
-        leftovers_ = hold_leftovers(location_, *door_);
+        leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
         signal_all(leftovers_, SIGTERM);
         grace_ = sys::Deadline::in(options_.grace);
         return start_waiting(LockByte::life, false);
     case Do::kill_leftovers:
-        leftovers_ = hold_leftovers(location_, *door_);
+        leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
         signal_all(leftovers_, SIGKILL);
         if (last_seen_ == Seen::grace_over) {
             grace_ = {};
@@ -104,7 +105,7 @@ Seen Contender::carry_out(Do effect) {
     case Do::term_owner: return signal_owner(SIGTERM);
     case Do::kill_owner: return signal_owner(SIGKILL);
     case Do::look_outside: return look_outside();
-    case Do::keep_watching: return wait_for_news();
+    case Do::keep_watching: return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
     case Do::nothing:
     case Do::report:
     case Do::leave_door_report:
@@ -117,26 +118,33 @@ Seen Contender::reopen() {
     waiter_.reset();
     leave_door();
     lock_.reset();
-    // Within one process the threads queue up before the kernel is asked; under refuse that must not wait.
-    bool patient = options_.if_held == IfHeld::wait;
-    auto lock = sys::LockFile::open(lock_path(location_), patient ? deadline_ : sys::Deadline::at(0), purpose_.create);
-    if (!lock) {
-        if (lock.error().code == Errc::held) {
-            if (auto sight = sys::LockFile::look(lock_path(location_))) {
-                sight_ = *sight;
-                if (sight_.owned && options_.if_held == IfHeld::attach) {
-                    step_ = Step::inside;
-                    return Seen::owner_let_be;
-                }
-            }
-            if (patient)
-                lock.error().code = Errc::timed_out;
-        }
-        return fail_with(std::move(lock.error()));
-    }
-    lock_ = std::move(*lock);
     step_ = Step::door;
-    return start_waiting(LockByte::door, false);
+    // Within one process the threads queue up before the kernel is asked.
+    for (sys::Deadline turn = sys::Deadline::at(0);; turn = deadline_.earlier(sys::Deadline::in(own_turn))) {
+        auto lock = sys::LockFile::open(lock_path(location_), turn, purpose_.create);
+        if (lock) {
+            lock_ = std::move(*lock);
+            return start_waiting(LockByte::door, false);
+        }
+        if (lock.error().code != Errc::held)
+            return fail_with(std::move(lock.error()));
+        auto sight = sys::LockFile::look(lock_path(location_));
+        if (!sight)
+            return fail_with(std::move(sight.error()));
+        sight_ = *sight;
+        // Only an owner makes it held. A thread that is still on its way may yet find somebody else there, or fail.
+        if (sight_.owned && options_.if_held != IfHeld::wait) {
+            if (options_.if_held == IfHeld::replace)
+                return fail_with(std::move(lock.error())); // owned by us, or another thread of ours is after it already
+            step_ = Step::inside;
+            return Seen::owner_let_be;
+        }
+        pollfd cancel{.fd = options_.cancel_fd, .events = POLLIN, .revents = 0};
+        if (::poll(&cancel, 1, 0) > 0)
+            return cancelled();
+        if (deadline_.passed())
+            return Seen::deadline;
+    }
 }
 
 Seen Contender::start_waiting(LockByte byte, bool shared) {
@@ -209,15 +217,12 @@ Seen Contender::wait_for_news() {
                 door_.emplace(*lock_);
                 return Seen::door_granted;
             }
-            if (waiting_shared_)
-                lock_->unlock(LockByte::life); // it only told us that life came free
-            else
+            if (!waiting_shared_)
                 lock_->note_taken(LockByte::life);
             return Seen::life_free;
         }
         if (turned(at_cancel))
-            return fail_with({.code = Errc::cancelled, .message = core::cat("gave up waiting for the slot \"",
-                                                                            location_.name, "\"")});
+            return cancelled();
         if (turned(at_leftover)) {
             leftovers_.pop_back();
             if (leftovers_.empty())
@@ -316,7 +321,9 @@ Seen Contender::signal_owner_inside(int signal) {
     auto process = sys::PidFd::open(sight_.owner_pid);
     sys::LockSight again = lock_->look();
     if (!again.owned)
-        return Seen::life_free;
+        return Seen::owner_gone; // what it left behind, if anything, is seen inside the door
+    if (!process && process.error().code != Errc::not_found)
+        return fail_with(std::move(process.error()));
     if (!process || again.owner_pid != sight_.owner_pid || again.epoch != sight_.epoch) {
         sight_ = again;
         memory_.meant_epoch = memory_.meant_epoch.value_or(again.epoch);
@@ -343,6 +350,11 @@ Seen Contender::signal_owner_inside(int signal) {
 }
 
 void Contender::leave_door() { door_.reset(); }
+
+Seen Contender::cancelled() {
+    return fail_with({.code = Errc::cancelled,
+                      .message = core::cat("gave up waiting for the slot \"", location_.name, "\"")});
+}
 
 Seen Contender::fail_with(Error error) {
     error_ = std::move(error);

@@ -45,6 +45,7 @@ private:
     core::Seen take();
     core::Seen reopen();
     core::Seen fail_with(Error error);
+    core::Seen cancelled();
     core::Seen start_waiting(sys::LockByte byte, bool shared);
     [[nodiscard]] bool wants_every_word() const;
     void leave_door();

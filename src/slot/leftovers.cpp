@@ -7,10 +7,12 @@
 
 namespace holdfast::slot {
 
-std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&) {
+std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&, pid_t own_waiter) {
     std::vector<sys::PidFd> out;
     std::string path = lock_path(location);
     for (pid_t pid : sys::find_life_holders(path)) {
+        if (pid == own_waiter)
+            continue;
         auto process = sys::PidFd::open(pid);
         if (process && sys::holds_life(pid, path))
             out.push_back(std::move(*process));

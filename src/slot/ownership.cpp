@@ -21,18 +21,24 @@ Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record fir
 Ownership::State::~State() {
     // Let go inside the door: a contender that signals does so inside it too, so none can be about to signal us for a slot
     // that we no longer own. Not when others share our open file: killed in here, we would leave them the door, locked.
-    if (lock.fd() < 0 || life_given)
-        return;
-    auto got = lock.try_lock(sys::LockByte::door);
+    bool through_door = lock.fd() >= 0 && !life_given;
+    auto got = through_door ? lock.try_lock(sys::LockByte::door) : true;
     if (got && !*got) {
         if (auto waiter = lock.wait_for(sys::LockByte::door, false)) {
             pollfd one{.fd = waiter->fd(), .events = POLLIN, .revents = 0};
-            got = ::poll(&one, 1, door_patience_ms) > 0 && waiter->accept().has_value();
+            (void)(::poll(&one, 1, door_patience_ms) > 0 && waiter->accept().has_value());
         }
     }
-    lock.unlock(sys::LockByte::owner);
-    if (got && *got)
-        lock.unlock(sys::LockByte::door);
+    // Nothing is unlocked here: closing the file drops the owner byte first and then life and door in one. Were the door
+    // open before life is free, a contender inside it would take us for a leftover of ourselves. And it is closed before the
+    // watch is, since that takes the kernel milliseconds.
+    sys::LockFile let_go(std::move(lock));
+}
+
+std::unexpected<Error> Ownership::State::lost() const {
+    return fail(Errc::lost, core::cat("the lock file ", lock.path(),
+                                      " was removed while this process owned it; it leaves, since another may own "
+                                      "the slot now"));
 }
 
 Result<void> Ownership::State::write_record() {
@@ -40,6 +46,9 @@ Result<void> Ownership::State::write_record() {
     if (lock.fd() < 0)
         return fail(Errc::closed, core::cat("this process does not own the slot \"", location.name,
                                             "\": it is a fork of the owner"));
+    // Under the same name there may be another owner by now, with a record of its own.
+    if (!lock.still_at_path())
+        return lost();
     return sys::write_whole(slot::record_path(location), core::to_json(record));
 }
 
@@ -141,9 +150,7 @@ Result<void> Ownership::still_mine() {
         state_->watch->clear();
     if (state_->lock.still_at_path())
         return {};
-    return fail(Errc::lost, core::cat("the lock file ", state_->lock.path(),
-                                      " was removed while this process owned it; it leaves, since another may own "
-                                      "the slot now"));
+    return state_->lost();
 }
 
 void Ownership::release() noexcept { state_.reset(); }

@@ -17,7 +17,9 @@ public:
     State& operator=(const State&) = delete;
     ~State();
 
+    // `lost` when the path shows another lock file: the record there is not ours to write.
     Result<void> write_record();
+    [[nodiscard]] std::unexpected<Error> lost() const;
 
     SlotLocation location;
     sys::LockFile lock;

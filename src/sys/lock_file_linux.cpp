@@ -213,8 +213,10 @@ Result<bool> LockFile::try_lock(LockByte byte) {
             return false;
         return fail_sys(core::cat("lock ", path_));
     }
-    if (byte == LockByte::owner)
+    if (byte == LockByte::owner) {
         entry_->owner = true;
+        table().changed.notify_all(); // other threads of ours may be waiting to learn who gets it
+    }
     if (byte == LockByte::life)
         entry_->life = true;
     return true;

@@ -9,6 +9,8 @@
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 
+#include <sys/types.h>
+
 #include <memory>
 
 namespace holdfast::sys {
@@ -26,7 +28,10 @@ public:
 
     // Readable when the lock was granted, or waiting failed.
     [[nodiscard]] int fd() const noexcept;
-    // After fd() is readable: the lock is the caller's from now on. Error when the kernel refused (ENOLCK).
+    // The waiting process: it holds what it was granted, on our behalf, and must not be taken for a stranger.
+    [[nodiscard]] pid_t pid() const noexcept;
+    // After fd() is readable: an exclusive lock is the caller's from now on; a shared one was dropped already. Error when
+    // the kernel refused (ENOLCK).
     Result<void> accept();
 
 private:

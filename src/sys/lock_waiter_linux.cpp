@@ -25,6 +25,7 @@ constexpr std::size_t stack_bytes = 16 * 1024;
 struct LockWaiter::Shared {
     int lock_fd = -1;
     pid_t parent = 0;
+    pid_t pid = 0;
     struct flock request {};
     Fd granted; // eventfd
     Fd process; // pidfd
@@ -51,6 +52,13 @@ struct LockWaiter::Shared {
         do {
             result = raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLKW, reinterpret_cast<long>(&self->request), 0);
         } while (result == -EINTR);
+        // A shared lock was only to learn that the byte came free. Dropped here and not by the host, which may be stopped:
+        // its read lock would keep every starter out until it goes on.
+        if (result == 0 && self->request.l_type == F_RDLCK) {
+            struct flock drop = self->request;
+            drop.l_type = F_UNLCK;
+            raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLK, reinterpret_cast<long>(&drop), 0);
+        }
         self->result = result;
         const unsigned long long one = 1;
         raw_syscall(SYS_write, self->granted.get(), reinterpret_cast<long>(&one), sizeof one, 0);
@@ -84,14 +92,24 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     int pidfd = -1;
     // Not CLONE_FILES: a POSIX lock belongs to the table of descriptors, and would outlive a killed owner in this copy.
     int flags = CLONE_VM | CLONE_PIDFD;
+    // All signals blocked: one that is sent to the group (Ctrl-C) would run the host's handler a second time, in the
+    // waiter, on the waiter's stack. SIGKILL is all it needs to hear.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
+    int error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0)
-        return fail_sys("start a lock waiter");
+        return fail_sys("start a lock waiter", error);
     self->process = Fd(pidfd);
+    self->pid = pid;
     return LockWaiter(std::move(self));
 }
 
 int LockWaiter::fd() const noexcept { return shared_->granted.get(); }
+
+pid_t LockWaiter::pid() const noexcept { return shared_->pid; }
 
 Result<void> LockWaiter::accept() {
     if (shared_->result != 0)

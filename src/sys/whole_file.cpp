@@ -13,7 +13,12 @@ namespace holdfast::sys {
 
 Result<void> write_whole(const std::string& path, std::string_view text) {
     std::string temporary = path + ".tmp";
-    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    Fd fd(::open(temporary.c_str(), flags, 0600));
+    // Somebody else's file, a link or a pipe stands under that name: in a directory of ours it has no business there.
+    if (!fd && (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENXIO) &&
+        ::unlink(temporary.c_str()) == 0)
+        fd = Fd(::open(temporary.c_str(), flags | O_EXCL, 0600));
     if (!fd)
         return fail_sys(core::cat("write ", temporary));
     while (!text.empty()) {
