@@ -5,33 +5,6 @@
 
 namespace holdfast::core {
 
-namespace {
-
-json::object identity_to_json(const Identity& identity) {
-    json::object out;
-    out["boot_id"] = identity.boot_id;
-    out["pid_ns"] = identity.pid_ns;
-    out["pid"] = identity.pid;
-    out["start_ticks"] = identity.start_ticks;
-    out["pidfd_inode"] = identity.pidfd_inode;
-    out["token"] = identity.token;
-    return out;
-}
-
-Identity identity_from_json(const json::object& object) {
-    Identity out;
-    out.boot_id = text_field(object, "boot_id");
-    out.pid_ns = unsigned_field(object, "pid_ns");
-    std::int64_t pid = integer_field(object, "pid");
-    out.pid = pid > 0 && pid <= 4'194'304 ? static_cast<int>(pid) : 0; // the kernel's largest PID
-    out.start_ticks = unsigned_field(object, "start_ticks");
-    out.pidfd_inode = unsigned_field(object, "pidfd_inode");
-    out.token = text_field(object, "token");
-    return out;
-}
-
-} // namespace
-
 std::string to_json(const Record& record) {
     json::object out;
     out["schema"] = record_schema;
@@ -45,7 +18,7 @@ std::string to_json(const Record& record) {
     out["patience_until"] = record.patience_until;
     out["since"] = record.since;
     out["since_unix_ms"] = record.since_unix_ms;
-    out["identity"] = identity_to_json(record.identity);
+    out["identity"] = to_json_object(record.identity);
     out["version"] = record.version;
     out["argv"] = to_array(record.argv);
     out["address"] = record.address;
@@ -54,6 +27,8 @@ std::string to_json(const Record& record) {
     for (std::int64_t at : record.takeovers)
         takeovers.emplace_back(at);
     out["takeovers"] = std::move(takeovers);
+    if (record.helper)
+        out["helper"] = to_json_object(*record.helper);
     return json::serialize(out) + "\n";
 }
 
@@ -79,7 +54,7 @@ std::optional<Record> record_from_json(std::string_view text) {
     out.patience_until = integer_field(*object, "patience_until");
     out.since = integer_field(*object, "since");
     out.since_unix_ms = integer_field(*object, "since_unix_ms");
-    out.identity = identity_from_json(*identity);
+    out.identity = identity_from(*identity);
     out.version = text_field(*object, "version");
     out.argv = texts_field(*object, "argv");
     out.address = text_field(*object, "address");
@@ -88,6 +63,8 @@ std::optional<Record> record_from_json(std::string_view text) {
         for (const json::value& at : list->get_array())
             if (at.is_int64())
                 out.takeovers.push_back(at.get_int64());
+    if (const json::object* helper = object_field(*object, "helper"))
+        out.helper = helper_facts_from(*helper);
     return out;
 }
 

@@ -2,6 +2,7 @@
 // foreign or ancient text is simply no record.
 #pragma once
 
+#include "core/helper_facts.hpp"
 #include "core/identity.hpp"
 #include "holdfast/slot.hpp"
 
@@ -14,7 +15,7 @@
 namespace holdfast::core {
 
 inline constexpr int record_schema = 1;
-inline constexpr std::size_t max_record_bytes = 256 * 1024; // a larger file is no record of ours
+inline constexpr std::size_t max_record_bytes = std::size_t{256} * 1024; // a larger file is no record of ours
 
 struct Record {
     std::string name;
@@ -33,6 +34,7 @@ struct Record {
     std::string address;
     std::string session;
     std::vector<std::int64_t> takeovers; // boot times in ms of the takeovers that led here, newest last
+    std::optional<HelperFacts> helper;   // only in the registry's records
 
     bool operator==(const Record&) const = default;
 };

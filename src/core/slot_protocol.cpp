@@ -5,7 +5,12 @@ namespace holdfast::core {
 namespace {
 
 constexpr ProtocolTable build() {
-    ProtocolTable table{}; // every cell not named below is Do::never
+    ProtocolTable table{};
+    // Every cell not named below is Do::never. Written out, though Cell's defaults say the same: g++ 12 leaves elements
+    // of a nested constexpr array that were never assigned as zeros in the object it emits, while its own static_assert
+    // sees the defaults.
+    for (auto& row : table)
+        row.fill(Cell{Step::left, Do::never});
     auto cell = [&table](Step step, Seen seen, Step next, Do effect) {
         table[static_cast<std::size_t>(step)][static_cast<std::size_t>(seen)] = Cell{next, effect};
     };
@@ -39,6 +44,11 @@ constexpr ProtocolTable build() {
     cell(leftovers_killed, deadline, left, Do::leave_door_report);
 
     cell(waiting, life_free, door, Do::go_to_door);
+    // Who waits for leftovers must see a faster starter become the owner: life is held again then, and does not tell.
+    cell(waiting, time_to_look, waiting, Do::look_outside);
+    cell(waiting, owner_let_be, left, Do::report);
+    cell(waiting, owner_wait, waiting, Do::keep_watching);
+    cell(waiting, owner_gone, waiting, Do::keep_watching);
     cell(waiting, deadline, left, Do::report);
 
     cell(patient, life_free, door, Do::go_to_door);

@@ -1,13 +1,13 @@
 #include "core/takeover.hpp"
 
-#include <algorithm>
+#include <limits>
 
 namespace holdfast::core {
 
 std::vector<std::int64_t> recent_takeovers(const Record& record, std::int64_t now) {
     std::vector<std::int64_t> out;
     for (std::int64_t at : record.takeovers)
-        if (at <= now && now - at < takeover_window.count())
+        if (at <= now && at > now - takeover_window.count()) // no subtraction of a number we did not make: it may overflow
             out.push_back(at);
     return out;
 }
@@ -24,7 +24,8 @@ TakeoverJudgement judge_takeover(const OwnerSight& owner, TakeoverMemory& memory
         return {.seen = Seen::owner_forbidden};
 
     bool current = owner.record && owner.record->epoch == owner.epoch;
-    if (owner.record && recent_takeovers(*owner.record, now).size() >= static_cast<std::size_t>(max_takeovers))
+    // Only the owner's own record counts: an older or foreign one must not forbid anything.
+    if (current && recent_takeovers(*owner.record, now).size() >= static_cast<std::size_t>(max_takeovers))
         return {.seen = Seen::owner_forbidden, .too_many = true};
     if (current && owner.record->phase != Phase::starting)
         return {.seen = Seen::owner_may_be_asked};
@@ -40,7 +41,9 @@ TakeoverJudgement judge_takeover(const OwnerSight& owner, TakeoverMemory& memory
         memory.last_done = done;
         memory.still_since = now;
     }
-    std::int64_t patience_ends = memory.still_since + stall_ms;
+    std::int64_t patience_ends = std::numeric_limits<std::int64_t>::max();
+    if (stall_ms < patience_ends - memory.still_since)
+        patience_ends = memory.still_since + stall_ms;
     if (current && owner.record->patience_until > patience_ends &&
         owner.record->patience_until <= now + max_patience_request.count())
         patience_ends = owner.record->patience_until;

@@ -26,6 +26,7 @@ using sys::LockByte;
 namespace {
 
 constexpr Millis default_wait{10'000};   // for leftovers and the door, when no --wait was given
+constexpr int door_patience_ms = 5000;
 constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
 
 } // namespace
@@ -100,8 +101,6 @@ Seen Contender::carry_out(Do effect) {
         leave_door();
         return start_waiting(LockByte::life, true);
     case Do::leave_door_term:
-        leave_door();
-        [[fallthrough]];
     case Do::term_owner: return signal_owner(SIGTERM);
     case Do::kill_owner: return signal_owner(SIGKILL);
     case Do::look_outside: return look_outside();
@@ -120,7 +119,7 @@ Seen Contender::reopen() {
     lock_.reset();
     // Within one process the threads queue up before the kernel is asked; under refuse that must not wait.
     bool patient = options_.if_held == IfHeld::wait;
-    auto lock = sys::LockFile::open(lock_path(location_), patient ? deadline_ : sys::Deadline::at(0));
+    auto lock = sys::LockFile::open(lock_path(location_), patient ? deadline_ : sys::Deadline::at(0), purpose_.create);
     if (!lock) {
         if (lock.error().code == Errc::held) {
             if (auto sight = sys::LockFile::look(lock_path(location_))) {
@@ -159,14 +158,19 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     if (!waiter)
         return fail_with(std::move(waiter.error()));
     waiter_ = std::move(*waiter);
-    // Only patience needs to see each word of the owner; to end, its pidfd tells. (Closing a watch costs the kernel
-    // milliseconds, and a takeover should not pay them.)
-    if (step_ == Step::patient && !watch_) {
+    if (wants_every_word() && !watch_) {
         if (auto made = sys::FileWatch::on_directory(location_.directory))
             watch_ = std::move(*made);
         return Seen::time_to_look; // what happened before the watch stood would otherwise be missed
     }
     return wait_for_news();
+}
+
+// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner needs to see
+// one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the kernel milliseconds, and
+// a takeover should not pay them.
+bool Contender::wants_every_word() const {
+    return step_ == Step::patient || (step_ == Step::waiting && options_.if_held != IfHeld::wait);
 }
 
 Seen Contender::wait_for_news() {
@@ -180,15 +184,15 @@ Seen Contender::wait_for_news() {
         int at_waiter = add(waiter_ ? waiter_->fd() : -1);
         int at_cancel = add(options_.cancel_fd);
         int at_owner = add(owner_ ? owner_->fd() : -1);
-        int at_watch = add(watch_ ? watch_->fd() : -1);
+        // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
+        int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
         bool holds_dead_leftovers = step_ == Step::leftovers_killed && !leftovers_.empty();
         int at_leftover = add(holds_dead_leftovers ? leftovers_.back().fd() : -1);
 
         sys::Deadline next = deadline_.earlier(grace_);
-        bool patient = step_ == Step::patient;
-        if (patient && judgement_.look_again_at)
+        if (step_ == Step::patient && judgement_.look_again_at)
             next = next.earlier(sys::Deadline::at(*judgement_.look_again_at));
-        if (patient && !watch_)
+        if (wants_every_word() && !watch_)
             next = next.earlier(sys::Deadline::in(look_again));
 
         int n = ::poll(fds.data(), fds.size(), next.poll_timeout());
@@ -278,12 +282,41 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     return judgement_.seen;
 }
 
+// A short stay inside the door, for signalling: an owner lets go of its slot inside the door as well, so that who was found
+// to own it still does when the signal goes out. Nobody stays inside for long while an owner lives.
+bool Contender::enter_door_briefly() {
+    if (door_)
+        return true;
+    auto got = lock_->try_lock(LockByte::door);
+    if (got && !*got) {
+        auto waiter = lock_->wait_for(LockByte::door, false);
+        if (!waiter)
+            return false;
+        pollfd one{.fd = waiter->fd(), .events = POLLIN, .revents = 0};
+        if (::poll(&one, 1, door_patience_ms) <= 0 || !waiter->accept())
+            return false;
+    }
+    door_.emplace(*lock_);
+    return true;
+}
+
 Seen Contender::signal_owner(int signal) {
+    if (!enter_door_briefly())
+        return fail_with({.code = Errc::timed_out,
+                          .message = core::cat("the slot \"", location_.name, "\" is being changed by a process that does not "
+                                               "go on (stopped?); look at it with: holdfast status ", location_.name)});
+    Seen next = signal_owner_inside(signal);
+    leave_door();
+    return next == Seen::life_free ? (waiter_ ? wait_for_news() : start_waiting(LockByte::life, true)) : next;
+}
+
+// Seen::life_free stands for "now wait for life"; anything else is what was found instead of the owner we meant.
+Seen Contender::signal_owner_inside(int signal) {
     // Pidfd first, then the question whether that very process still owns the epoch we meant.
     auto process = sys::PidFd::open(sight_.owner_pid);
     sys::LockSight again = lock_->look();
     if (!again.owned)
-        return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
+        return Seen::life_free;
     if (!process || again.owner_pid != sight_.owner_pid || again.epoch != sight_.epoch) {
         sight_ = again;
         memory_.meant_epoch = memory_.meant_epoch.value_or(again.epoch);
@@ -306,7 +339,7 @@ Seen Contender::signal_owner(int signal) {
         deadline_ = sys::Deadline::in(purpose_.patience);
     }
     owner_ = std::move(*process);
-    return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
+    return Seen::life_free;
 }
 
 void Contender::leave_door() { door_.reset(); }
@@ -360,6 +393,12 @@ Seen Contender::take() {
     }
     auto stamp = sys::boottime_ms();
     auto before = read_record(location_);
+    std::uint64_t last = lock_->read_epoch();
+    if (last == 0 && before && before->epoch < (std::uint64_t{1} << 62))
+        last = before->epoch;
+    // The epoch first: whoever finds our PID in byte 1 must not take us for the epoch of a predecessor that had the same.
+    if (auto ok = lock_->write_epoch(last + 1); !ok)
+        return fail_with(std::move(ok.error()));
     auto owner = lock_->try_lock(LockByte::owner);
     if (!owner)
         return fail_with(std::move(owner.error()));
@@ -382,9 +421,6 @@ Seen Contender::take() {
         return fail_with(std::move(life.error()));
     }
 
-    std::uint64_t last = lock_->read_epoch();
-    if (last == 0 && before && before->epoch < (std::uint64_t{1} << 62))
-        last = before->epoch;
     auto identity = sys::identify_self(sys::random_token());
     if (!identity)
         return fail_with(std::move(identity.error()));
@@ -398,12 +434,19 @@ Seen Contender::take() {
                         .argv = options_.argv,
                         .address = options_.address,
                         .session = options_.session};
+    if (purpose_.inherit_record && before) {
+        record.phase = before->phase;
+        record.status = before->status;
+        record.since = before->since;
+        record.since_unix_ms = before->since_unix_ms;
+        record.argv = before->argv;
+        record.session = before->session;
+        record.helper = before->helper;
+    }
     if (before && before->identity.boot_id == record.identity.boot_id)
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)
         record.takeovers.push_back(stamp);
-    if (auto ok = lock_->write_epoch(record.epoch); !ok)
-        return fail_with(std::move(ok.error()));
     // The door stays locked until the record is there: who comes next reads about us, not about our predecessor.
     if (auto ok = sys::write_whole(record_path(location_), core::to_json(record)); !ok)
         return fail_with(std::move(ok.error()));
@@ -430,9 +473,10 @@ Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options)
     if (now->state == SlotState::free)
         return false;
     slot::Contender contender(location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
-                              {.take = false, .spare_starters = false, .patience = options.patience});
+                              {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
     auto done = contender.run();
-    if (!done)
+    // A helper's files go with it: no file, nobody.
+    if (!done && done.error().code != Errc::not_found)
         return std::unexpected(done.error());
     return contender.found_anybody();
 }

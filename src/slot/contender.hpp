@@ -19,6 +19,10 @@ struct Purpose {
     bool take = true;          // false: only to see the owner and its leftovers gone (stop)
     bool spare_starters = true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
     Millis patience{30000};     // from KILL to giving up
+    bool create = true;         // false: a slot without a lock file is not made, but the error not_found
+    // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them, not even
+    // when the new owner dies a moment later.
+    bool inherit_record = false;
 };
 
 class Contender {
@@ -30,21 +34,19 @@ public:
     [[nodiscard]] bool found_anybody() const noexcept { return found_anybody_; }
 
 private:
-    struct End {
-        std::optional<Acquired> result;
-        std::optional<Error> error;
-    };
-
     core::Seen carry_out(core::Do effect);
     core::Seen look_inside();
     core::Seen look_outside();
     core::Seen judge_owner(const sys::LockSight& sight);
     core::Seen signal_owner(int signal);
+    core::Seen signal_owner_inside(int signal);
+    bool enter_door_briefly();
     core::Seen wait_for_news();
     core::Seen take();
     core::Seen reopen();
     core::Seen fail_with(Error error);
     core::Seen start_waiting(sys::LockByte byte, bool shared);
+    [[nodiscard]] bool wants_every_word() const;
     void leave_door();
     std::unexpected<Error> reason();
 

@@ -5,10 +5,35 @@
 #include "sys/clock.hpp"
 #include "sys/whole_file.hpp"
 
+#include <poll.h>
+
+#include <algorithm>
+
 namespace holdfast {
+
+namespace {
+constexpr int door_patience_ms = 1000; // whoever is inside stays for microseconds, unless it was stopped there
+}
 
 Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
     : location(std::move(where)), lock(std::move(file)), record(std::move(first)) {}
+
+Ownership::State::~State() {
+    // Let go inside the door: a contender that signals does so inside it too, so none can be about to signal us for a slot
+    // that we no longer own. Not when others share our open file: killed in here, we would leave them the door, locked.
+    if (lock.fd() < 0 || life_given)
+        return;
+    auto got = lock.try_lock(sys::LockByte::door);
+    if (got && !*got) {
+        if (auto waiter = lock.wait_for(sys::LockByte::door, false)) {
+            pollfd one{.fd = waiter->fd(), .events = POLLIN, .revents = 0};
+            got = ::poll(&one, 1, door_patience_ms) > 0 && waiter->accept().has_value();
+        }
+    }
+    lock.unlock(sys::LockByte::owner);
+    if (got && *got)
+        lock.unlock(sys::LockByte::door);
+}
 
 Result<void> Ownership::State::write_record() {
     // In the child of a fork the descriptor is -1: the record is the parent's.
@@ -50,6 +75,8 @@ Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total,
 Result<void> Ownership::extend_patience(Millis more) {
     if (!state_)
         return released();
+    // More than contenders would believe would buy nothing at all.
+    more = std::clamp(more, Millis{0}, max_patience_request);
     state_->record.patience_until = sys::boottime_ms() + more.count();
     return state_->write_record();
 }
@@ -91,7 +118,12 @@ Result<void> Ownership::draining() {
     return state_->write_record();
 }
 
-int Ownership::life_fd() const noexcept { return state_ ? state_->lock.fd() : -1; }
+int Ownership::life_fd() const noexcept {
+    if (!state_)
+        return -1;
+    state_->life_given = true;
+    return state_->lock.fd();
+}
 
 int Ownership::watch_fd() {
     if (!state_ || state_->lock.fd() < 0)

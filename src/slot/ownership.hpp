@@ -13,12 +13,16 @@ namespace holdfast {
 class Ownership::State {
 public:
     State(SlotLocation location, sys::LockFile lock, core::Record record);
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State();
 
     Result<void> write_record();
 
     SlotLocation location;
     sys::LockFile lock;
     core::Record record;
+    bool life_given = false; // life_fd() was asked for: others may share the open file now
     std::optional<sys::FileWatch> watch; // made when first asked for: closing one costs the kernel milliseconds
 };
 

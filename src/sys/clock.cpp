@@ -23,6 +23,8 @@ std::int64_t unix_ms() noexcept {
 int Deadline::poll_timeout() const {
     if (!at_)
         return -1;
+    if (*at_ <= 0 || *at_ / 2 > boottime_ms() + INT_MAX) // also before multiplying: the moment may be anything
+        return *at_ <= 0 ? 0 : INT_MAX;
     std::int64_t left_ns = *at_ * 1'000'000 - boottime_ns();
     std::int64_t left_ms = (std::max<std::int64_t>(left_ns, 0) + 999'999) / 1'000'000;
     return static_cast<int>(std::min<std::int64_t>(left_ms, INT_MAX));

@@ -1,6 +1,7 @@
 // Clocks. Everything that is compared uses boot time: it moves while the machine sleeps, and nobody sets it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,11 @@ class Deadline {
 public:
     Deadline() = default;
     static Deadline never() { return {}; }
-    static Deadline in(std::chrono::milliseconds duration) { return at(boottime_ms() + duration.count()); }
+    // A century at most: "as long as can be" must not wrap around into the past.
+    static Deadline in(std::chrono::milliseconds duration) {
+        constexpr std::chrono::milliseconds century = std::chrono::hours(24) * 36525;
+        return at(boottime_ms() + std::clamp(duration, -century, century).count());
+    }
     static Deadline at(std::int64_t boottime) {
         Deadline out;
         out.at_ = boottime;

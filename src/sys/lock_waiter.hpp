@@ -1,9 +1,9 @@
 // Waits for an OFD lock in the kernel, with something to poll and a way to stop.
 //
-// F_OFD_SETLKW blocks its caller and knows no time-out. So a tiny process does the blocking: it shares our memory and
-// descriptors (an OFD lock belongs to the open file, so what it is granted is granted to us), it can be ended by its
-// pidfd without a signal handler in the host, it costs no copy of the host's memory, and it dies with the thread that
-// started it.
+// F_OFD_SETLKW blocks its caller and knows no time-out. So a tiny process does the blocking: it shares our memory and the
+// open file (an OFD lock belongs to that, so what it is granted is granted to us), it can be ended by its pidfd without a
+// signal handler in the host, it costs no copy of the host's memory, and it dies with the thread that started it. It has a
+// descriptor table of its own with two entries: in a shared one the POSIX locks of a killed host would live on.
 #pragma once
 
 #include "holdfast/result.hpp"

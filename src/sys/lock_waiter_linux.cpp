@@ -39,6 +39,14 @@ struct LockWaiter::Shared {
         raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
         if (raw_syscall(SYS_getppid, 0, 0, 0, 0) != self->parent)
             return 0; // the parent died before the line above took effect
+        // Nothing of ours may stay open here: not the host's pipes, and not files with POSIX locks on them.
+        long low = self->lock_fd < self->granted.get() ? self->lock_fd : self->granted.get();
+        long high = self->lock_fd < self->granted.get() ? self->granted.get() : self->lock_fd;
+        if (low > 0)
+            raw_syscall(SYS_close_range, 0, low - 1, 0, 0);
+        if (high > low + 1)
+            raw_syscall(SYS_close_range, low + 1, high - 1, 0, 0);
+        raw_syscall(SYS_close_range, high + 1, ~0U, 0, 0);
         long result = 0;
         do {
             result = raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLKW, reinterpret_cast<long>(&self->request), 0);
@@ -74,7 +82,8 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
         return fail_sys("create an eventfd");
     // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
     int pidfd = -1;
-    int flags = CLONE_VM | CLONE_FILES | CLONE_PIDFD;
+    // Not CLONE_FILES: a POSIX lock belongs to the table of descriptors, and would outlive a killed owner in this copy.
+    int flags = CLONE_VM | CLONE_PIDFD;
     pid_t pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
     if (pid < 0)
         return fail_sys("start a lock waiter");

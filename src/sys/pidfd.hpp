@@ -18,10 +18,15 @@ class PidFd {
 public:
     // The process that has this number now. Error not_found when there is none.
     static Result<PidFd> open(pid_t pid);
+    // The process behind a pidfd of somebody else's, which stays theirs. Errors: invalid_argument (not a pidfd),
+    // not_found (ended and reaped), unreachable (it has no number in this PID namespace).
+    static Result<PidFd> of(int pidfd);
     PidFd(Fd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    // A second descriptor of the same process.
+    [[nodiscard]] Result<PidFd> duplicate() const;
 
     // Ended, even if nobody reaped it yet. (A zombie still answers kill(pid, 0): never ask that.)
     [[nodiscard]] bool ended() const;
@@ -43,6 +48,10 @@ public:
         std::int64_t max_rss_kb = 0;
     };
     [[nodiscard]] std::optional<Exit> try_reap() const;
+
+    // Exit code, or 128 + signal, of one that has ended, taking nothing from whoever may reap it: for our children while
+    // they are zombies, for all others (and for children that were reaped) where the kernel remembers it (6.14 and newer).
+    [[nodiscard]] std::optional<int> peek_exit_status() const;
 
 private:
     Fd fd_;

@@ -2,15 +2,19 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/proc.hpp"
 
+#include <fcntl.h>
 #include <linux/types.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 
@@ -19,6 +23,18 @@ namespace holdfast::sys {
 namespace {
 constexpr decltype(statfs::f_type) pidfs_magic = 0x50494446; // not in Debian 12's headers
 constexpr idtype_t p_pidfd = static_cast<idtype_t>(3);
+
+// The first version of the kernel's struct pidfd_info (64 bytes), which Debian 12's headers do not have.
+struct PidfdInfo {
+    std::uint64_t mask = 0;
+    std::uint64_t cgroup = 0;
+    std::uint32_t pid = 0, tgid = 0, ppid = 0;
+    std::uint32_t ids[8] = {};
+    std::int32_t exit_code = 0;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t info_exit = std::uint64_t{1} << 3;
+constexpr unsigned long get_info = _IOWR(0xFF, 11, PidfdInfo);
 } // namespace
 
 Result<PidFd> PidFd::open(pid_t pid) {
@@ -31,6 +47,33 @@ Result<PidFd> PidFd::open(pid_t pid) {
         return fail_sys(core::cat("open a pidfd for process ", pid));
     }
     return PidFd(Fd(fd), pid);
+}
+
+Result<PidFd> PidFd::of(int pidfd) {
+    Fd mine(::fcntl(pidfd, F_DUPFD_CLOEXEC, 3));
+    if (!mine)
+        return fail_sys(core::cat("duplicate the pidfd ", pidfd));
+    auto text = read_small_file(core::cat("/proc/self/fdinfo/", mine.get()), 4096).value_or("");
+    std::size_t at = text.find("\nPid:");
+    if (at == std::string::npos)
+        return fail(Errc::invalid_argument, core::cat("descriptor ", pidfd, " is not a pidfd"));
+    at = text.find_first_not_of(" \t", at + 5);
+    pid_t pid = 0;
+    if (at != std::string::npos)
+        std::from_chars(text.data() + at, text.data() + text.size(), pid);
+    if (pid < 0)
+        return fail(Errc::not_found, core::cat("the process of pidfd ", pidfd, " has ended and was reaped"));
+    if (pid == 0)
+        return fail(Errc::unreachable,
+                    core::cat("the process of pidfd ", pidfd, " lives in another PID namespace and has no number here"));
+    return PidFd(std::move(mine), pid);
+}
+
+Result<PidFd> PidFd::duplicate() const {
+    Fd copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
+    if (!copy)
+        return fail_sys("duplicate a pidfd");
+    return PidFd(std::move(copy), pid_);
 }
 
 bool PidFd::ended() const { return wait_ended(Deadline::at(0)); }
@@ -81,6 +124,18 @@ std::optional<PidFd::Exit> PidFd::try_reap() const {
                  (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
     out.max_rss_kb = usage.ru_maxrss;
     return out;
+}
+
+std::optional<int> PidFd::peek_exit_status() const {
+    siginfo_t info{};
+    if (::syscall(SYS_waitid, p_pidfd, fd_.get(), &info, WEXITED | WNOHANG | WNOWAIT | __WALL, nullptr) == 0 &&
+        info.si_pid != 0)
+        return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    PidfdInfo past{.mask = info_exit};
+    if (::ioctl(fd_.get(), get_info, &past) != 0 || !(past.mask & info_exit))
+        return std::nullopt;
+    int status = past.exit_code;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 bool wait_all_ended(const std::vector<PidFd>& processes, const Deadline& deadline) {

@@ -245,6 +245,19 @@ Result<core::Identity> identify(const PidFd& process) {
     return out;
 }
 
+Result<PidFd> open_same(const core::Identity& identity) {
+    if (identity.boot_id == boot_id() && identity.pid_ns != 0 && identity.pid_ns != pid_namespace_inode())
+        return fail(Errc::unreachable, core::cat("process ", identity.pid, " lives in another PID namespace"));
+    auto process = PidFd::open(identity.pid);
+    if (!process)
+        return fail(process.error().code == Errc::invalid_argument ? Errc::not_found : process.error().code,
+                    process.error().message, process.error().sys);
+    auto now = identify(*process);
+    if (!now || !core::same_process(*now, identity))
+        return fail(Errc::not_found, core::cat("process ", identity.pid, " has ended; its number may be another's now"));
+    return process;
+}
+
 Result<core::Identity> identify_self(std::string token) {
     auto self = PidFd::open(::getpid());
     if (!self)

@@ -1,0 +1,174 @@
+#include "cli/exit_codes.hpp"
+#include "cli/helpers.hpp"
+#include "cli/print.hpp"
+#include "cli/settings.hpp"
+#include "core/text.hpp"
+#include "registry/events.hpp"
+#include "registry/listing.hpp"
+#include "sys/directories.hpp"
+#include "sys/file_watch.hpp"
+#include "sys/proc.hpp"
+#include "sys/signals.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <functional>
+
+namespace holdfast::cli {
+
+namespace {
+
+constexpr Option for_logs[] = {
+    {.name = "follow", .value = "", .help = "go on as it grows", .letter = 'f'},
+};
+constexpr Option for_events[] = {
+    {.name = "follow", .value = "", .help = "go on as they happen", .letter = 'f'},
+    {.name = "json", .value = "", .help = "as JSON lines"},
+};
+
+std::string clock_text(std::int64_t unix_ms) {
+    std::time_t seconds = unix_ms / 1000;
+    std::tm parts{};
+    ::localtime_r(&seconds, &parts);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+    std::string ms = std::to_string(unix_ms % 1000);
+    return core::cat(std::string_view(text.data()), '.', std::string(3 - ms.size(), '0'), ms);
+}
+
+std::string event_text(const registry::Event& event) {
+    std::string out = core::cat(clock_text(event.unix_ms), "  ", event.type,
+                                std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
+    if (!event.id.empty())
+        out += event.id + "  ";
+    out += event.label;
+    if (event.pid)
+        out += core::cat("  pid ", event.pid);
+    if (event.status)
+        out += core::cat("  status ", *event.status);
+    if (!event.reason.empty())
+        out += core::cat("  (", event.reason, ')');
+    return out + "\n";
+}
+
+// Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation.
+int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show) {
+    auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
+    if (!signals)
+        return fail_with(signals.error());
+    sys::ignore_signal(SIGPIPE);
+    std::string directory = path.substr(0, path.rfind('/'));
+    (void)sys::make_directories(directory);
+    auto changes = sys::FileWatch::on_directory(directory);
+    if (!changes)
+        return fail_with(changes.error());
+    sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string pending;
+    for (;;) {
+        changes->clear();
+        std::array<char, 65536> buffer;
+        for (;;) {
+            ssize_t n = file ? ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(from)) : 0;
+            if (n <= 0) {
+                struct stat mine {
+                }, there{};
+                bool turned = ::stat(path.c_str(), &there) == 0 &&
+                              (!file || (::fstat(file.get(), &mine) == 0 && mine.st_ino != there.st_ino));
+                if (!turned)
+                    break;
+                file = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+                from = 0;
+                continue;
+            }
+            from += static_cast<std::uint64_t>(n);
+            pending.append(buffer.data(), static_cast<std::size_t>(n));
+            if (!print(show(pending)))
+                return exit_ok;
+        }
+        std::array<pollfd, 2> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = changes->fd(), .events = POLLIN, .revents = 0}}};
+        ::poll(fds.data(), fds.size(), -1);
+        if (fds[0].revents)
+            return exit_ok;
+    }
+}
+
+std::uint64_t size_of(const std::string& path) {
+    struct stat file {};
+    return ::stat(path.c_str(), &file) == 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
+}
+
+// The log of a helper that runs, or ran, under this id or name.
+Result<std::string> find_log(const Arguments& arguments) {
+    auto places = places_of(arguments);
+    if (!places)
+        return std::unexpected(places.error());
+    const std::string& word = arguments.words[0];
+    auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
+    if (helpers)
+        for (const registry::Helper* helper : registry::matching(*helpers, word)) {
+            if (helper->facts.log.empty())
+                return fail(Errc::not_found, core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
+            return helper->facts.log;
+        }
+    auto events = registry::EventLog(places->state).read();
+    for (auto event = events.rbegin(); event != events.rend(); ++event) {
+        if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
+            continue;
+        std::string path = core::cat(places->state, "/logs/", event->id, ".log");
+        if (::access(path.c_str(), R_OK) == 0)
+            return path;
+    }
+    return fail(Errc::not_found, core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
+}
+
+} // namespace
+
+std::span<const Option> logs_options() { return for_logs; }
+std::span<const Option> events_options() { return for_events; }
+
+int logs_command(const Arguments& arguments) {
+    auto path = find_log(arguments);
+    if (!path)
+        return fail_with(path.error());
+    std::uint64_t size = size_of(*path);
+    for (const std::string& part : {*path + ".1", *path})
+        if (auto text = sys::read_small_file(part, std::size_t{64} << 20))
+            if (!print(*text))
+                return exit_ok;
+    if (!arguments.has("follow"))
+        return exit_ok;
+    return follow(*path, size, [](std::string& pending) { return std::exchange(pending, {}); });
+}
+
+int events_command(const Arguments& arguments) {
+    auto places = places_of(arguments);
+    if (!places)
+        return fail_with(places.error());
+    registry::EventLog log(places->state);
+    bool as_json = arguments.has("json");
+    auto show = [as_json](const registry::Event& event) { return as_json ? registry::to_json_line(event) : event_text(event); };
+    std::uint64_t size = size_of(log.path());
+    for (const registry::Event& event : log.read())
+        if (!print(show(event)))
+            return exit_ok;
+    if (!arguments.has("follow"))
+        return exit_ok;
+    return follow(log.path(), size, [&show](std::string& pending) {
+        std::string out;
+        std::size_t end = 0;
+        while ((end = pending.find('\n')) != std::string::npos) {
+            if (auto event = registry::event_from_line(std::string_view(pending).substr(0, end)))
+                out += show(*event);
+            pending.erase(0, end + 1);
+        }
+        return out;
+    });
+}
+
+} // namespace holdfast::cli

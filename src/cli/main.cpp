@@ -1,0 +1,64 @@
+// One program, several names: holdfast, and the keeper it starts of itself.
+#include "cli/exit_codes.hpp"
+#include "cli/manual.hpp"
+#include "cli/options.hpp"
+#include "cli/print.hpp"
+#include "core/text.hpp"
+#include "keep/keeper.hpp"
+#include "keep/pid_namespace.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace holdfast;
+
+// A descriptor 0, 1 or 2 that is not open would be given to the next file we open, and then written to as if it were stderr.
+void open_missing_stdio() {
+    for (int number : {0, 1, 2})
+        if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY) != number)
+            return;
+}
+
+int dispatch(const std::vector<std::string>& words) {
+    if (words.size() < 2) {
+        cli::print(cli::overview());
+        return cli::exit_usage;
+    }
+    std::string_view first = words[1];
+    if (first == "--help" || first == "-h")
+        first = "help";
+    if (first == "--version" || first == "-V")
+        first = "version";
+    const cli::Command* command = cli::find_command(first);
+    if (!command) {
+        cli::complain(core::cat("there is no command \"", words[1], "\"; see: holdfast --help"));
+        return cli::exit_usage;
+    }
+    auto arguments = cli::parse(*command, std::span(words).subspan(2));
+    if (!arguments)
+        return cli::fail_with(arguments.error());
+    if (arguments->has("help")) {
+        cli::print(cli::help_of(*command));
+        return cli::exit_ok;
+    }
+    return command->run(*arguments);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    open_missing_stdio();
+    std::string_view self = argc > 0 ? argv[0] : "holdfast";
+    if (self == "holdfast-keep") {
+        if (argc > 1 && std::string_view(argv[1]) == keep::namespace_word)
+            return keep::namespace_main(argc, argv);
+        return keep::keeper_main(argc, argv);
+    }
+    return dispatch(std::vector<std::string>(argv, argv + argc));
+}

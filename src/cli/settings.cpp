@@ -1,0 +1,75 @@
+#include "cli/settings.hpp"
+
+#include "cli/print.hpp"
+#include "core/text.hpp"
+#include "sys/directories.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace holdfast::cli {
+
+namespace {
+std::optional<std::string> from_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+} // namespace
+
+Result<core::Places> places_of(const Arguments& arguments) {
+    std::string profile = arguments.profile;
+    if (!arguments.has("profile"))
+        if (auto named = from_environment("HOLDFAST_PROFILE"); named && !named->empty())
+            profile = *named;
+    return core::resolve_places(from_environment, ::geteuid(), profile);
+}
+
+Result<void> prepare_directory(const std::string& path) {
+    if (auto made = sys::make_directories(path); !made)
+        return made;
+    if (auto ok = sys::check_private_directory(path); !ok)
+        return ok;
+    if (auto shared = sys::shared_file_system(path))
+        complain(core::cat("warning: ", path, " is on ", *shared,
+                           ", where locks and process numbers of several machines meet; Holdfast guards this machine "
+                           "only. Set HOLDFAST_HOME to a local directory"));
+    return {};
+}
+
+Result<std::string> slot_directory(const Arguments& arguments) {
+    if (auto given = arguments.value("slot-dir")) {
+        char* full = ::realpath(given->c_str(), nullptr);
+        if (!full)
+            return fail(Errc::invalid_argument, core::cat("--slot-dir ", *given, " is not a directory that exists"));
+        std::string out = full;
+        std::free(full);
+        return out;
+    }
+    auto places = places_of(arguments);
+    if (!places)
+        return std::unexpected(places.error());
+    return places->slots;
+}
+
+Result<std::optional<Millis>> duration_option(const Arguments& arguments, std::string_view name) {
+    auto text = arguments.value(name);
+    if (!text)
+        return std::nullopt;
+    auto parsed = core::parse_duration(*text);
+    if (!parsed)
+        return fail(Errc::invalid_argument, core::cat("--", name, ": ", parsed.error().message));
+    return *parsed;
+}
+
+Result<std::optional<unsigned long long>> size_option(const Arguments& arguments, std::string_view name) {
+    auto text = arguments.value(name);
+    if (!text)
+        return std::nullopt;
+    auto parsed = core::parse_size(*text);
+    if (!parsed)
+        return fail(Errc::invalid_argument, core::cat("--", name, ": ", parsed.error().message));
+    return *parsed;
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,22 @@
+// From arguments and environment to places.
+#pragma once
+
+#include "cli/options.hpp"
+#include "core/duration.hpp"
+#include "core/places.hpp"
+#include "holdfast/slot.hpp"
+
+namespace holdfast::cli {
+
+// The profile's places; nothing is created.
+Result<core::Places> places_of(const Arguments& arguments);
+// Makes a directory for writing (0700) and warns when it is shared between machines.
+Result<void> prepare_directory(const std::string& path);
+// --slot-dir, or the profile's slots; relative paths are taken from the working directory.
+Result<std::string> slot_directory(const Arguments& arguments);
+
+// An option as a duration or size, if it was given.
+Result<std::optional<Millis>> duration_option(const Arguments& arguments, std::string_view name);
+Result<std::optional<unsigned long long>> size_option(const Arguments& arguments, std::string_view name);
+
+} // namespace holdfast::cli

@@ -1,0 +1,170 @@
+#include "cli/slots.hpp"
+
+#include "cli/exit_codes.hpp"
+#include "cli/print.hpp"
+#include "cli/settings.hpp"
+#include "cli/slot_json.hpp"
+#include "cli/watching.hpp"
+#include "core/text.hpp"
+#include "sys/proc.hpp"
+
+#include <cstdlib>
+
+namespace holdfast::cli {
+
+namespace {
+
+constexpr Option for_slots[] = {
+    {.name = "slot-dir", .value = "DIR", .help = "look in this directory instead of the profile's"},
+    {.name = "json", .value = "", .help = "as JSON"},
+    {.name = "watch", .value = "", .help = "show again whenever something changes", .letter = 'w'},
+};
+constexpr Option for_status[] = {
+    {.name = "slot-dir", .value = "DIR", .help = "look in this directory instead of the profile's"},
+    {.name = "json", .value = "", .help = "as JSON"},
+};
+constexpr Option for_wait[] = {
+    {.name = "for", .value = "WHAT", .help = "ready or free", .choices = "ready|free"},
+    {.name = "wait", .value = "DUR", .help = "at most this long (default: for ever)"},
+    {.name = "slot-dir", .value = "DIR", .help = "look in this directory instead of the profile's"},
+    {.name = "json", .value = "", .help = "print the slot as JSON"},
+};
+
+std::string owner_cell(const SlotInfo& info) {
+    if (info.owner_in_other_namespace)
+        return "other namespace";
+    if (info.state == SlotState::owned)
+        return std::to_string(info.owner_pid);
+    if (info.state == SlotState::orphaned)
+        return core::cat(info.leftovers.size(), " left");
+    return "-";
+}
+
+std::string phase_cell(const SlotInfo& info) {
+    if (info.state != SlotState::owned)
+        return "-";
+    if (!info.record_is_current)
+        return "starting";
+    std::string out(name_of(info.phase));
+    if (info.phase == Phase::starting && info.progress_done) {
+        out += core::cat(' ', info.progress_done);
+        if (info.progress_total)
+            out += core::cat('/', info.progress_total);
+    }
+    return out;
+}
+
+std::string command_cell(const SlotInfo& info) {
+    if (info.state == SlotState::owned && info.record_is_current)
+        return sys::join_command(info.argv);
+    if (info.state == SlotState::owned && info.owner_pid)
+        return sys::command_line_for_people(info.owner_pid);
+    if (!info.leftovers.empty())
+        return info.leftovers.front().command;
+    return "-";
+}
+
+std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
+    if (as_json) {
+        boost::json::array out;
+        for (const SlotInfo& info : slots)
+            out.push_back(to_json_object(info));
+        return boost::json::serialize(out) + "\n";
+    }
+    if (slots.empty())
+        return "no slots yet; take one with: holdfast run --slot NAME -- CMD\n";
+    Table table({"NAME", "STATE", "OWNER", "PHASE", "AGE", "EPOCH", "COMMAND"});
+    for (const SlotInfo& info : slots)
+        table.add({info.name, std::string(name_of(info.state)), owner_cell(info), phase_cell(info),
+                   info.record_is_current ? core::format_duration(info.age) : "-", std::to_string(info.epoch), command_cell(info)});
+    return table.text();
+}
+
+std::string status_text(const SlotInfo& info) {
+    std::string out = core::cat(info.name, ": ", name_of(info.state));
+    auto line = [&out](std::string_view name, std::string_view value) {
+        if (!value.empty())
+            out += core::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '), value);
+    };
+    if (info.state == SlotState::owned)
+        line("owner", info.owner_in_other_namespace ? std::string("in another PID namespace (another container); it cannot be signalled from here")
+                                                    : core::cat("process ", info.owner_pid));
+    if (info.state == SlotState::owned) {
+        line("phase", phase_cell(info));
+        if (info.record_is_current) {
+            line("status", info.status);
+            line("since", core::format_duration(info.age) + " ago");
+            line("address", info.address);
+            line("session", info.session);
+        }
+        line("command", command_cell(info));
+    }
+    for (const Leftover& leftover : info.leftovers)
+        line("left over", core::cat("process ", leftover.pid, " (", leftover.command, ")"));
+    if (info.state == SlotState::orphaned)
+        line("to do", core::cat("they are waited for by the next start, or end them now: holdfast stop ", info.name));
+    if (info.state == SlotState::free && info.has_record)
+        line("last", core::cat(sys::join_command(info.argv), " (history; nothing runs)"));
+    line("epoch", info.epoch ? std::to_string(info.epoch) : std::string());
+    return out + "\n";
+}
+
+} // namespace
+
+std::span<const Option> slots_options() { return for_slots; }
+std::span<const Option> status_options() { return for_status; }
+std::span<const Option> wait_options() { return for_wait; }
+
+int slots_command(const Arguments& arguments) {
+    auto directory = slot_directory(arguments);
+    if (!directory)
+        return fail_with(directory.error());
+    bool as_json = arguments.has("json");
+    auto frame = [&] {
+        auto slots = list_slots(*directory);
+        return slots ? slots_text(*slots, as_json) : slots.error().message + "\n";
+    };
+    if (arguments.has("watch"))
+        return watch(*directory, stdout_is_terminal(), frame);
+    auto slots = list_slots(*directory);
+    if (!slots)
+        return fail_with(slots.error());
+    print(slots_text(*slots, as_json));
+    return exit_ok;
+}
+
+int status_command(const Arguments& arguments) {
+    auto directory = slot_directory(arguments);
+    if (!directory)
+        return fail_with(directory.error());
+    auto info = query({.directory = *directory, .name = arguments.words[0]});
+    if (!info)
+        return fail_with(info.error());
+    print(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info));
+    switch (info->state) {
+    case SlotState::owned: return exit_ok;
+    case SlotState::orphaned: return exit_orphaned_state;
+    case SlotState::free: break;
+    }
+    return exit_not_running;
+}
+
+int wait_command(const Arguments& arguments) {
+    auto directory = slot_directory(arguments);
+    if (!directory)
+        return fail_with(directory.error());
+    auto limit = duration_option(arguments, "wait");
+    if (!limit)
+        return fail_with(limit.error());
+    auto what = arguments.value("for");
+    if (!what)
+        return fail_with({.code = Errc::invalid_argument, .message = "say what to wait for: --for ready or --for free"});
+    auto info = wait_for({.directory = *directory, .name = arguments.words[0]}, what == "free" ? WaitFor::free : WaitFor::ready, *limit);
+    if (!info)
+        return fail_with(info.error());
+    if (arguments.has("json"))
+        print(to_json(*info) + "\n");
+    return exit_ok;
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,82 @@
+#include "core/helper_facts.hpp"
+
+#include "core/json_fields.hpp"
+
+namespace holdfast::core {
+
+namespace {
+constexpr std::int64_t largest_pid = 4'194'304; // the kernel's
+
+int pid_field(const json::object& object, std::string_view key) {
+    std::int64_t pid = integer_field(object, key);
+    return pid > 0 && pid <= largest_pid ? static_cast<int>(pid) : 0;
+}
+} // namespace
+
+json::object to_json_object(const Identity& identity) {
+    json::object out;
+    out["boot_id"] = identity.boot_id;
+    out["pid_ns"] = identity.pid_ns;
+    out["pid"] = identity.pid;
+    out["start_ticks"] = identity.start_ticks;
+    out["pidfd_inode"] = identity.pidfd_inode;
+    out["token"] = identity.token;
+    return out;
+}
+
+Identity identity_from(const json::object& object) {
+    Identity out;
+    out.boot_id = text_field(object, "boot_id");
+    out.pid_ns = unsigned_field(object, "pid_ns");
+    out.pid = pid_field(object, "pid");
+    out.start_ticks = unsigned_field(object, "start_ticks");
+    out.pidfd_inode = unsigned_field(object, "pidfd_inode");
+    out.token = text_field(object, "token");
+    return out;
+}
+
+json::object to_json_object(const HelperFacts& facts) {
+    json::object out;
+    out["label"] = facts.label;
+    out["process"] = to_json_object(facts.helper);
+    out["keeper"] = to_json_object(facts.keeper);
+    out["host_pid"] = facts.host_pid;
+    out["host_command"] = facts.host_command;
+    out["task"] = facts.task;
+    out["restarts"] = facts.restarts;
+    out["stop_plan"] = facts.stop_plan;
+    out["spare"] = to_array(facts.spare);
+    out["containment"] = facts.containment;
+    out["log"] = facts.log;
+    out["slot"] = facts.slot;
+    out["registered"] = facts.registered;
+    out["registered_by"] = facts.registered_by;
+    out["ended_at"] = facts.ended_at;
+    out["exit_status"] = facts.exit_status;
+    return out;
+}
+
+HelperFacts helper_facts_from(const json::object& object) {
+    HelperFacts out;
+    out.label = text_field(object, "label");
+    if (const json::object* process = object_field(object, "process"))
+        out.helper = identity_from(*process);
+    if (const json::object* keeper = object_field(object, "keeper"))
+        out.keeper = identity_from(*keeper);
+    out.host_pid = pid_field(object, "host_pid");
+    out.host_command = text_field(object, "host_command");
+    out.task = text_field(object, "task");
+    out.restarts = static_cast<std::uint32_t>(unsigned_field(object, "restarts"));
+    out.stop_plan = text_field(object, "stop_plan");
+    out.spare = texts_field(object, "spare");
+    out.containment = text_field(object, "containment");
+    out.log = text_field(object, "log");
+    out.slot = text_field(object, "slot");
+    out.registered = bool_field(object, "registered");
+    out.registered_by = text_field(object, "registered_by");
+    out.ended_at = integer_field(object, "ended_at");
+    out.exit_status = static_cast<int>(integer_field(object, "exit_status"));
+    return out;
+}
+
+} // namespace holdfast::core

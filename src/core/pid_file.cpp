@@ -1,0 +1,68 @@
+#include "core/pid_file.hpp"
+
+#include "core/json_fields.hpp"
+#include "core/text.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace holdfast::core {
+
+namespace {
+constexpr std::int64_t largest_pid = 4'194'304;
+constexpr double seconds_not_ticks = 1e9; // September 2001; as ticks it would be 115 days of uptime at 100 Hz
+constexpr double start_tolerance = 2.0;   // seconds
+} // namespace
+
+std::optional<PidFileEntry> parse_pid_file(std::string_view text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r'))
+        text.remove_suffix(1);
+    while (!text.empty() && text.front() == ' ')
+        text.remove_prefix(1);
+    std::int64_t number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc{} && end == text.data() + text.size()) {
+        if (number <= 0 || number > largest_pid)
+            return std::nullopt;
+        return PidFileEntry{.pid = static_cast<int>(number)};
+    }
+    auto object = parse_object(text);
+    if (!object)
+        return std::nullopt;
+    number = integer_field(*object, "pid");
+    if (number <= 0 || number > largest_pid)
+        return std::nullopt;
+    PidFileEntry out;
+    out.pid = static_cast<int>(number);
+    if (const json::value* start = object->if_contains("start_time")) {
+        if (start->is_int64())
+            out.start_time = static_cast<double>(start->get_int64());
+        else if (start->is_double())
+            out.start_time = start->get_double();
+    }
+    out.argv = texts_field(*object, "argv");
+    out.kind = text_field(*object, "kind");
+    return out;
+}
+
+std::string plain_pid_file(int pid) { return cat(pid, '\n'); }
+
+std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv, std::string_view kind) {
+    json::object out;
+    out["pid"] = pid;
+    out["kind"] = json::string(kind);
+    out["argv"] = to_array(argv);
+    out["start_time"] = start_ticks;
+    return json::serialize(out) + "\n";
+}
+
+PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix) {
+    if (!entry.start_time)
+        return PidFileProof::unproven;
+    bool same = *entry.start_time >= seconds_not_ticks
+                    ? std::fabs(*entry.start_time - start_unix) <= start_tolerance
+                    : *entry.start_time == static_cast<double>(start_ticks);
+    return same ? PidFileProof::proven : PidFileProof::recycled;
+}
+
+} // namespace holdfast::core

@@ -1,0 +1,35 @@
+// PID files of others: reading them without believing them, and writing one for tools that expect it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::core {
+
+struct PidFileEntry {
+    int pid = 0;
+    std::optional<double> start_time; // ticks since boot, or seconds since 1970 when large
+    std::vector<std::string> argv;
+    std::string kind;
+};
+
+// A plain number, or JSON with pid, start_time, argv, kind. Anything else (empty, torn, binary, a negative number) is no
+// entry.
+std::optional<PidFileEntry> parse_pid_file(std::string_view text);
+
+std::string plain_pid_file(int pid);
+std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv, std::string_view kind);
+
+// What an entry proves about a living process.
+enum class PidFileProof {
+    recycled,  // the start time is another: a different process has that number now
+    proven,
+    unproven,  // nothing to tell by
+};
+// `start_unix` is when the process started, in seconds since 1970, from boot time and ticks: good to a second or so.
+PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix);
+
+} // namespace holdfast::core

@@ -1,0 +1,55 @@
+#include "core/places.hpp"
+
+#include "core/names.hpp"
+#include "core/text.hpp"
+
+namespace holdfast::core {
+
+namespace {
+
+// An absolute path from the environment, or nothing when unset or empty.
+Result<std::optional<std::string>> path_from(const Lookup& environment, const char* name) {
+    auto value = environment(name);
+    if (!value || value->empty())
+        return std::nullopt;
+    if (value->front() != '/')
+        return fail(Errc::invalid_argument, cat(name, " is \"", *value, "\"; it must be an absolute path"));
+    while (value->size() > 1 && value->back() == '/')
+        value->pop_back();
+    return value;
+}
+
+} // namespace
+
+Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::string_view profile) {
+    if (auto ok = check_profile_name(profile); !ok)
+        return std::unexpected(ok.error());
+    auto home = path_from(environment, "HOLDFAST_HOME");
+    auto runtime = path_from(environment, "XDG_RUNTIME_DIR");
+    auto state = path_from(environment, "XDG_STATE_HOME");
+    auto config = path_from(environment, "XDG_CONFIG_HOME");
+    auto user_home = path_from(environment, "HOME");
+    for (const auto* path : {&home, &runtime, &state, &config, &user_home})
+        if (!*path)
+            return std::unexpected(path->error());
+
+    Places out;
+    std::string run;
+    if (*home) {
+        run = cat(**home, "/run/", profile);
+        out.state = cat(**home, "/state/", profile);
+        out.config = cat(**home, "/config");
+    } else {
+        out.runtime_is_fallback = !*runtime;
+        run = *runtime ? cat(**runtime, "/holdfast/", profile) : cat("/tmp/holdfast-", uid, "/", profile);
+        if ((!*state || !*config) && !*user_home)
+            return fail(Errc::invalid_argument, "neither HOLDFAST_HOME nor HOME is set; set one of them");
+        out.state = *state ? cat(**state, "/holdfast/", profile) : cat(**user_home, "/.local/state/holdfast/", profile);
+        out.config = *config ? cat(**config, "/holdfast") : cat(**user_home, "/.config/holdfast");
+    }
+    out.slots = run + "/slots";
+    out.helpers = run + "/helpers";
+    return out;
+}
+
+} // namespace holdfast::core

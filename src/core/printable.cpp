@@ -1,0 +1,52 @@
+#include "core/printable.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace holdfast::core {
+
+namespace {
+
+// Length of the UTF-8 character at the start of `text`; 0 when there is none.
+std::size_t character_length(std::string_view text) {
+    auto lead = static_cast<unsigned char>(text[0]);
+    std::size_t length = lead < 0x80         ? 1
+                         : lead >> 5 == 0x6  ? 2
+                         : lead >> 4 == 0xe  ? 3
+                         : lead >> 3 == 0x1e ? 4
+                                             : 0;
+    if (length == 0 || length > text.size())
+        return 0;
+    static constexpr std::array<unsigned char, 5> lead_bits = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    static constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800,
+                                                              0x10000}; // longer forms are not valid
+    std::uint32_t code = lead & lead_bits[length];
+    for (std::size_t i = 1; i < length; ++i) {
+        auto byte = static_cast<unsigned char>(text[i]);
+        if (byte >> 6 != 0x2)
+            return 0;
+        code = code << 6 | (byte & 0x3fU);
+    }
+    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return control || surrogate || code > 0x10ffff || code < smallest[length] ? 0 : length;
+}
+
+} // namespace
+
+std::string printable(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        std::size_t length = character_length(text);
+        if (length == 0) {
+            out += '?';
+            text.remove_prefix(1);
+        } else {
+            out += text.substr(0, length);
+            text.remove_prefix(length);
+        }
+    }
+    return out;
+}
+
+} // namespace holdfast::core

@@ -1,0 +1,96 @@
+#include "core/json_fields.hpp"
+#include "doctor/doctor.hpp"
+
+namespace holdfast::doctor {
+
+namespace {
+
+namespace json = core::json;
+
+constexpr int schema = 1;
+
+json::array to_array(const std::vector<int>& numbers) {
+    json::array out;
+    for (int number : numbers)
+        out.emplace_back(number);
+    return out;
+}
+
+json::object to_object(const core::Finding& finding) {
+    json::object out;
+    out["kind"] = json::string_view(core::name_of(finding.kind).data(), core::name_of(finding.kind).size());
+    out["proven"] = finding.proven;
+    out["reapable"] = finding.reapable();
+    out["pid"] = finding.identity.pid;
+    out["start_ticks"] = finding.identity.start_ticks;
+    out["uid"] = finding.uid;
+    out["command"] = finding.command;
+    out["pids"] = to_array(finding.pids);
+    out["age_ms"] = finding.age_ms;
+    out["memory_bytes"] = finding.memory;
+    if (finding.host != 0) {
+        out["host_pid"] = finding.host;
+        out["host_command"] = finding.host_command;
+    }
+    out["rule"] = finding.rule;
+    out["evidence"] = core::to_array(finding.evidence);
+    out["doubts"] = core::to_array(finding.doubts);
+    return out;
+}
+
+struct Sum {
+    std::uint64_t findings = 0, processes = 0, memory = 0;
+    void add(const core::Finding& finding) {
+        ++findings;
+        processes += finding.pids.size();
+        memory += finding.memory;
+    }
+    [[nodiscard]] json::object to_object() const {
+        return {{"findings", findings}, {"processes", processes}, {"memory_bytes", memory}};
+    }
+};
+
+} // namespace
+
+std::string to_json(const Report& report) {
+    json::array findings;
+    Sum proven, suspected, reapable;
+    for (const core::Finding& finding : report.findings) {
+        findings.push_back(to_object(finding));
+        (finding.proven ? proven : suspected).add(finding);
+        if (finding.reapable())
+            reapable.add(finding);
+    }
+    json::object out;
+    out["schema"] = schema;
+    out["processes"] = report.processes;
+    out["unreadable"] = report.unreadable;
+    if (report.options.under)
+        out["under"] = *report.options.under;
+    out["findings"] = std::move(findings);
+    out["totals"] = json::object{{"proven", proven.to_object()},
+                                 {"suspected", suspected.to_object()},
+                                 {"reapable", reapable.to_object()}};
+    return json::serialize(out);
+}
+
+std::string to_json(const ReapReport& report) {
+    json::array processes;
+    for (const Reaped& one : report.processes) {
+        std::string_view outcome = name_of(one.outcome);
+        processes.push_back(json::object{{"pid", one.pid},
+                                         {"root_pid", one.root},
+                                         {"command", one.command},
+                                         {"outcome", json::string_view(outcome.data(), outcome.size())},
+                                         {"memory_bytes", one.memory}});
+    }
+    json::object out;
+    out["schema"] = schema;
+    out["dry_run"] = report.dry_run;
+    out["complete"] = report.complete();
+    out["processes"] = std::move(processes);
+    out["suspected_left_alone"] = report.suspected_left_alone;
+    return json::serialize(out);
+}
+
+} // namespace holdfast::doctor

@@ -1,0 +1,48 @@
+// The front: the process the host started and waits for. It owns the slot and the registry entry, hears signals and
+// readiness, and waits for the keeper; when the keeper is killed it ends the tree itself.
+#pragma once
+
+#include "holdfast/slot.hpp"
+#include "keep/keeper_options.hpp"
+#include "keep/pty.hpp"
+#include "registry/entry.hpp"
+#include "registry/events.hpp"
+#include "sys/notify.hpp"
+#include "sys/pidfd.hpp"
+#include "sys/signals.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace holdfast::keep {
+
+enum class Readiness {
+    automatic, // ready once it runs, unless it speaks of its start before it said READY=1
+    notify,    // starting until READY=1
+};
+
+struct FrontOptions {
+    KeeperOptions keeper;           // control, life and terminal descriptors are filled in here
+    Readiness readiness = Readiness::automatic;
+    bool watch_input = true;        // an end of stdin begins the stop plan
+    std::string notify_above;       // NOTIFY_SOCKET of the service manager above us, or empty
+    std::optional<sys::PidFd> host; // whose death ends the helper; none when it has no host
+    bool pty = false;
+};
+
+struct FrontResult {
+    int status = 0;                       // of the command: its exit code, or 128 + signal
+    std::optional<core::StopReason> reason; // why it was ended, if it was
+    std::vector<std::string> survivors;   // for people; empty when nothing is left
+    std::optional<Error> error;           // the command could not be started, or containment was refused
+    bool gave_up = false;                 // restarted too often
+};
+
+// The signal by which a front is told to end its tree at once.
+int stop_now_signal();
+
+// Runs the command to its end. `entry` and `slot` are released by the caller, after this has returned.
+FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events);
+
+} // namespace holdfast::keep

@@ -1,0 +1,350 @@
+#include "keep/keeper.hpp"
+
+#include "core/text.hpp"
+#include "sys/cgroup.hpp"
+#include "keep/control.hpp"
+#include "keep/log_copy.hpp"
+#include "keep/pid_namespace.hpp"
+#include "keep/tree.hpp"
+#include "keep/tree_ending.hpp"
+#include "keep/usage.hpp"
+#include "registry/entry.hpp"
+#include "sys/clock.hpp"
+#include "sys/proc.hpp"
+#include "sys/signals.hpp"
+#include "sys/spawn.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+extern char** environ; // NOLINT(readability-redundant-declaration)
+
+namespace holdfast::keep {
+
+namespace {
+
+using core::StopReason;
+
+constexpr std::int64_t ns_per_ms = 1'000'000;
+
+class Keeper {
+public:
+    Keeper(const KeeperOptions& options, Tree tree, sys::SignalQueue signals, SpareList spare)
+        : options_(options), control_(sys::Fd(options.control_fd)), host_(options.host_fd), tree_(std::move(tree)),
+          signals_(std::move(signals)), ending_(tree_, options.plan, [this](const Tree::Ended& ended) { note_end(ended); }) {
+        tree_.spare(std::move(spare));
+    }
+
+    int run();
+
+private:
+    bool contain();
+    bool start();
+    void note_end(const Tree::Ended& ended);
+    void hear_control();
+    void hear_signals();
+    void consider_restart();
+    void watch_limits();
+    void begin_stop(StopReason reason);
+    void let_go_of_stdio();
+    [[nodiscard]] bool wants_restart() const;
+    [[nodiscard]] sys::Deadline next_wake() const;
+    [[nodiscard]] std::vector<std::string> environment() const;
+
+    const KeeperOptions& options_;
+    Control control_;
+    sys::Fd host_;
+    Tree tree_;
+    sys::SignalQueue signals_;
+    TreeEnding ending_;
+    std::optional<sys::Cgroup> cgroup_;
+    bool memory_by_cgroup_ = false;
+    std::optional<LogCopy> log_;
+    bool control_open_ = true;
+
+    pid_t helper_ = 0; // 0 between a crash and its replacement
+    std::optional<sys::PidFd::Exit> last_exit_;
+    core::Backoff backoff_;
+    std::optional<std::int64_t> start_again_at_; // boot time in ms
+    std::int64_t started_at_ = 0;
+    std::int64_t born_ = sys::boottime_ms();
+    std::uint32_t restarts_ = 0;
+    std::uint64_t last_io_ = 0;
+    std::int64_t io_moved_at_ = 0;
+    std::int64_t next_measure_ = 0;
+};
+
+std::vector<std::string> Keeper::environment() const {
+    std::vector<std::string> out;
+    std::string mark = core::cat(registry::mark_variable, '=');
+    for (char** entry = environ; *entry; ++entry)
+        if (!std::string_view(*entry).starts_with(mark))
+            out.emplace_back(*entry);
+    out.push_back(mark + options_.id);
+    return out;
+}
+
+bool Keeper::contain() {
+    if (options_.containment == Containment::plain || options_.containment == Containment::pid_namespace)
+        return true;
+    auto made = sys::Cgroup::create(options_.id);
+    if (made) {
+        cgroup_ = std::move(*made);
+        ending_.use(&*cgroup_);
+        if (options_.memory)
+            memory_by_cgroup_ = cgroup_->limit_memory(options_.memory);
+        return true;
+    }
+    if (options_.containment == Containment::automatic)
+        return true; // a subreaper does without
+    control_.send(core::cat("refused ", made.error().message));
+    return false;
+}
+
+bool Keeper::start() {
+    sys::SpawnSpec spec;
+    spec.argv = options_.command;
+    if (options_.containment == Containment::pid_namespace)
+        spec = inside_pid_namespace(options_.command);
+    spec.env = environment();
+    // The life descriptors are inherited as they are: only the front's own are close-on-exec.
+    if (cgroup_)
+        spec.cgroup_procs = cgroup_->procs_fd();
+    if (options_.terminal_fd >= 0) {
+        spec.new_session = true;
+        spec.controlling_tty = options_.terminal_fd;
+        for (int number : {0, 1, 2})
+            spec.fds.emplace_back(options_.terminal_fd, number);
+    } else if (options_.join_front_group) {
+        spec.process_group = options_.front_group;
+    } else {
+        spec.process_group = 0;
+    }
+    if (log_)
+        spec.fds.emplace_back(log_->writing_end(), STDERR_FILENO);
+    auto started = sys::spawn(spec);
+    if (!started) {
+        control_.send(core::cat("failed ", started.error().sys));
+        return false;
+    }
+    helper_ = started->pid();
+    started_at_ = io_moved_at_ = sys::boottime_ms();
+    last_exit_.reset();
+    control_.send(core::cat("spawned ", helper_, ' ', cgroup_ ? std::string_view("cgroup") : name_of(options_.containment == Containment::pid_namespace ? Containment::pid_namespace : Containment::plain)));
+    return true;
+}
+
+// What the host hears end-of-file on must not be kept open by us.
+void Keeper::let_go_of_stdio() {
+    sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int number : {0, 1, 2})
+        if (number != 2 || !log_)
+            ::dup2(null.get(), number);
+    if (log_)
+        log_->take_over_stderr();
+}
+
+void Keeper::note_end(const Tree::Ended& ended) {
+    if (ended.pid != helper_)
+        return;
+    helper_ = 0;
+    last_exit_ = ended.exit;
+    control_.send(core::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
+                            ended.exit.max_rss_kb));
+}
+
+void Keeper::begin_stop(StopReason reason) {
+    if (!ending_.running())
+        control_.send(core::cat("stopping ", core::name_of(reason)));
+    start_again_at_.reset();
+    ending_.begin(reason);
+}
+
+void Keeper::hear_control() {
+    Message message;
+    for (;;) {
+        switch (control_.receive(message)) {
+        case Control::State::nothing_yet: return;
+        case Control::State::closed:
+            if (control_open_) {
+                control_open_ = false;
+                begin_stop(StopReason::front_gone);
+            }
+            return;
+        case Control::State::message:
+            if (message.word == "stop") {
+                begin_stop(core::stop_reason_named(message.values.empty() ? "" : message.values[0])
+                               .value_or(StopReason::asked));
+            } else if (message.word == "signal" && helper_ > 0) {
+                // Our own child that we have not reaped: its number cannot have been given away.
+                if (auto process = sys::PidFd::open(helper_))
+                    (void)process->signal(static_cast<int>(message.number(0)));
+            }
+        }
+    }
+}
+
+void Keeper::hear_signals() {
+    while (auto arrived = signals_.next())
+        if (arrived->signal != SIGCHLD)
+            begin_stop(StopReason::asked);
+    tree_.reap([this](const Tree::Ended& ended) { note_end(ended); });
+}
+
+bool Keeper::wants_restart() const {
+    if (ending_.running() || !last_exit_)
+        return false;
+    return options_.restart == Restart::always ||
+           (options_.restart == Restart::on_failure && last_exit_->status != 0);
+}
+
+// The helper ended by itself. Either it is started again, or what it left behind is ended.
+void Keeper::consider_restart() {
+    if (helper_ != 0 || !last_exit_ || start_again_at_ || ending_.running())
+        return;
+    if (!wants_restart()) {
+        begin_stop(StopReason::command_ended);
+        return;
+    }
+    std::int64_t now = sys::boottime_ms();
+    if (now - started_at_ >= options_.backoff.reset_after_held.count())
+        backoff_.run_was_good();
+    std::uint64_t dice = std::strtoull(sys::random_token().substr(0, 13).c_str(), nullptr, 16);
+    auto verdict = backoff_.record(options_.backoff, core::Moment{sys::boottime_ns()},
+                                   static_cast<double>(dice) / static_cast<double>(std::uint64_t{1} << 52));
+    if (verdict.give_up) {
+        control_.send(core::cat("gave-up ", verdict.in_a_row));
+        begin_stop(StopReason::command_ended);
+        return;
+    }
+    // What the dead generation left must not meet the new one.
+    if (cgroup_ && !tree_.spares_some())
+        (void)cgroup_->kill();
+    tree_.signal_all(SIGKILL);
+    std::int64_t delay = std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
+    control_.send(core::cat("restarting ", ++restarts_, ' ', delay));
+    start_again_at_ = now + delay;
+}
+
+void Keeper::watch_limits() {
+    std::int64_t now = sys::boottime_ms();
+    if (options_.max_life.count() && now - born_ >= options_.max_life.count())
+        begin_stop(StopReason::max_life);
+    bool by_watching = options_.idle.count() || (options_.memory && !memory_by_cgroup_);
+    if (!by_watching || now < next_measure_)
+        return;
+    next_measure_ = now + (options_.idle.count() ? std::clamp<std::int64_t>(options_.idle.count() / 4, 10, 1000) : 250);
+    Usage usage = measure_usage(tree_);
+    if (usage.io_bytes != last_io_) {
+        last_io_ = usage.io_bytes;
+        io_moved_at_ = now;
+    }
+    if (options_.idle.count() && now - io_moved_at_ >= options_.idle.count())
+        begin_stop(StopReason::idle);
+    if (options_.memory && !memory_by_cgroup_ && usage.rss_bytes > options_.memory)
+        begin_stop(StopReason::memory);
+}
+
+sys::Deadline Keeper::next_wake() const {
+    sys::Deadline next = ending_.next();
+    if (start_again_at_)
+        next = next.earlier(sys::Deadline::at(*start_again_at_));
+    if (ending_.running())
+        return next;
+    if (options_.max_life.count())
+        next = next.earlier(sys::Deadline::at(born_ + options_.max_life.count()));
+    if (options_.idle.count() || (options_.memory && !memory_by_cgroup_))
+        next = next.earlier(sys::Deadline::at(next_measure_));
+    return next;
+}
+
+int Keeper::run() {
+    if (!options_.log.empty()) {
+        auto log = LogCopy::open(options_.log);
+        if (!log) {
+            control_.send(core::cat("refused ", log.error().message));
+            return 1;
+        }
+        log_ = std::move(*log);
+    }
+    if (!contain() || !start())
+        return 1;
+    if (options_.restart == Restart::never)
+        let_go_of_stdio();
+
+    for (;;) {
+        std::vector<pollfd> fds;
+        fds.push_back({.fd = signals_.fd(), .events = POLLIN, .revents = 0});
+        fds.push_back({.fd = control_open_ ? control_.fd() : -1, .events = POLLIN, .revents = 0});
+        fds.push_back({.fd = host_.valid() ? host_.get() : -1, .events = POLLIN, .revents = 0});
+        fds.push_back({.fd = log_ ? log_->reading_end() : -1, .events = POLLIN, .revents = 0});
+        ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
+        if (fds[3].revents)
+            log_->copy();
+        hear_signals();
+        hear_control();
+        if (fds[2].revents) {
+            host_.reset();
+            begin_stop(StopReason::host_gone);
+        }
+        if (!ending_.running())
+            watch_limits();
+        consider_restart();
+        if (start_again_at_ && sys::boottime_ms() >= *start_again_at_) {
+            start_again_at_.reset();
+            if (!start())
+                begin_stop(StopReason::command_ended);
+        }
+        if (ending_.running()) {
+            ending_.tick();
+            hear_signals();
+            if (tree_.empty())
+                break;
+            if (ending_.given_up()) {
+                for (const auto& [pid, command] : tree_.survivors())
+                    control_.send(core::cat("survivor ", pid));
+                return 1;
+            }
+        }
+    }
+    if (log_)
+        log_->drain();
+    control_.send("done");
+    return 0;
+}
+
+} // namespace
+
+int run_keeper(const KeeperOptions& options) {
+    // Its own process group: what the terminal sends to the helper's group is not for the keeper.
+    ::setpgid(0, 0);
+    for (int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2})
+        sys::ignore_signal(signal);
+    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+    auto tree = Tree::below_this_process();
+    auto spare = SpareList::compile(options.spare);
+    if (!signals || !tree || !spare)
+        return 1;
+    // Only what is meant for the tree may reach it; everything else we got is for us alone.
+    for (int fd : {options.control_fd, options.host_fd, options.terminal_fd})
+        if (fd >= 0)
+            ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return Keeper(options, std::move(*tree), std::move(*signals), std::move(*spare)).run();
+}
+
+int keeper_main(int argc, char** argv) {
+    auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
+    if (!options) {
+        std::fprintf(stderr, "holdfast-keep: %s\n", options.error().message.c_str());
+        return 64;
+    }
+    return run_keeper(*options);
+}
+
+} // namespace holdfast::keep

@@ -1,0 +1,48 @@
+// What a keeper is told, as its command line: it can be read in `ps`, and needs no file and no parser of its own.
+#pragma once
+
+#include "core/backoff.hpp"
+#include "core/stop_plan.hpp"
+#include "holdfast/result.hpp"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::keep {
+
+enum class Containment { automatic, plain, cgroup, pid_namespace };
+enum class Restart { never, on_failure, always };
+
+struct KeeperOptions {
+    std::string id;                // of the registry entry: the mark, and the name of the cgroup
+    int control_fd = -1;
+    int host_fd = -1;              // pidfd of the host, or -1
+    std::vector<int> life_fds;     // inherited by the helper's tree
+    core::StopPlan plan = core::default_stop_plan();
+    Containment containment = Containment::automatic;
+    std::vector<std::string> spare;
+    Restart restart = Restart::never;
+    core::BackoffPolicy backoff;
+    core::Millis idle{0};          // 0: no limit, as with the next two
+    core::Millis max_life{0};
+    unsigned long long memory = 0;
+    int terminal_fd = -1;          // slave side of a pty: becomes stdio and controlling terminal
+    bool join_front_group = false; // an interactive job: the helper shares the front's process group
+    pid_t front_group = 0;
+    std::string log;               // copy of stderr
+    std::vector<std::string> command;
+};
+
+std::vector<std::string> to_argv(const KeeperOptions& options);
+Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv);
+
+Result<Containment> parse_containment(std::string_view text);
+std::string_view name_of(Containment containment) noexcept;
+Result<Restart> parse_restart(std::string_view text);
+
+// Life descriptors get fixed high numbers in the tree, out of the way of programs that count on low ones.
+inline constexpr int first_life_number = 240;
+
+} // namespace holdfast::keep

@@ -1,0 +1,80 @@
+#include "registry/entry.hpp"
+
+#include "core/text.hpp"
+#include "slot/contender.hpp"
+#include "slot/contender.hpp"
+#include "slot/ownership.hpp"
+#include "slot/paths.hpp"
+#include "sys/directories.hpp"
+#include "sys/proc.hpp"
+
+#include <unistd.h>
+
+namespace holdfast::registry {
+
+Result<Entry> Entry::create(const std::string& directory, std::vector<std::string> argv, std::string session,
+                            core::HelperFacts facts) {
+    if (auto made = sys::make_directories(directory); !made)
+        return std::unexpected(made.error());
+    for (;;) {
+        SlotLocation location{.directory = directory, .name = sys::random_token().substr(0, 12)};
+        auto acquired = acquire(location, {.argv = argv, .session = session});
+        if (!acquired && acquired.error().code == Errc::held)
+            continue; // somebody threw the same dice
+        if (!acquired)
+            return std::unexpected(acquired.error());
+        Entry entry(std::move(*acquired->ownership));
+        entry.ownership_.state()->record.helper = std::move(facts);
+        if (auto written = entry.ownership_.state()->write_record(); !written)
+            return std::unexpected(written.error());
+        return entry;
+    }
+}
+
+Result<Entry> Entry::take_over(const std::string& directory, const std::string& id) {
+    slot::Contender contender({.directory = directory, .name = id}, {.if_held = IfHeld::refuse, .wait = Millis{0}},
+                              {.inherit_record = true});
+    auto acquired = contender.run();
+    if (!acquired)
+        return std::unexpected(acquired.error());
+    Entry entry(std::move(*acquired->ownership));
+    if (!entry.ownership_.state()->record.helper) // nothing to lose: the entry goes as it goes out of scope
+        return fail(Errc::not_found, core::cat("the entry ", id, " says nothing of a process"));
+    return entry;
+}
+
+Entry::~Entry() {
+    if (!ownership_.state() || ownership_.state()->lock.fd() < 0 || leave_behind_)
+        return; // moved from, released, or in the child of a fork
+    ::unlink(slot::record_path(ownership_.location()).c_str());
+    ::unlink(slot::lock_path(ownership_.location()).c_str());
+}
+
+Result<void> Entry::update(const std::function<void(core::HelperFacts&)>& change) {
+    change(*ownership_.state()->record.helper);
+    return ownership_.state()->write_record();
+}
+
+const core::HelperFacts& Entry::facts() const { return *ownership_.state()->record.helper; }
+
+const core::Record& Entry::record() const { return ownership_.state()->record; }
+
+std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id) {
+    slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}}, {.create = false});
+    auto mine = contender.run();
+    return mine ? std::move(mine->ownership) : std::nullopt;
+}
+
+void remove_unowned(const std::string& directory, const std::string& id) {
+    // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make another.
+    if (auto mine = claim_unowned(directory, id))
+        remove_files(*mine);
+}
+
+void remove_files(const Ownership& mine) {
+    ::unlink(slot::record_path(mine.location()).c_str());
+    ::unlink((slot::record_path(mine.location()) + ".tmp").c_str());
+    ::unlink(slot::lock_path(mine.location()).c_str());
+}
+
+} // namespace holdfast::registry

@@ -1,0 +1,57 @@
+// One helper in the registry: a locked record under a fresh id. The lock says whether it is true, so nothing here is
+// ever stale; an entry whose lock is free is history and is cleared away by the next writer.
+#pragma once
+
+#include "core/record.hpp"
+#include "holdfast/slot.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::registry {
+
+class Entry {
+public:
+    // `directory` is made when missing. The id is 12 hex digits, never used before.
+    static Result<Entry> create(const std::string& directory, std::vector<std::string> argv, std::string session,
+                                core::HelperFacts facts);
+    // Takes over an entry whose host is dead, with all that its record says. Errors: held (its host lives, or another took
+    // it first), orphaned or timed_out (a process of the dead host still holds its life), not_found (it says nothing of a
+    // process).
+    static Result<Entry> take_over(const std::string& directory, const std::string& id);
+    Entry(Entry&&) noexcept = default;
+    Entry& operator=(Entry&&) noexcept = default;
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry(); // removes both files, and then releases the lock
+
+    [[nodiscard]] const std::string& id() const noexcept { return ownership_.location().name; }
+    [[nodiscard]] Ownership& ownership() noexcept { return ownership_; }
+    [[nodiscard]] const core::Record& record() const;
+    // Changes the facts and writes the record.
+    Result<void> update(const std::function<void(core::HelperFacts&)>& change);
+    [[nodiscard]] const core::HelperFacts& facts() const;
+    // Leaves the files where they are: the processes named in it are not gone yet.
+    void leave_behind() noexcept { leave_behind_ = true; }
+
+private:
+    explicit Entry(Ownership ownership) noexcept : ownership_(std::move(ownership)) {}
+    Ownership ownership_;
+    bool leave_behind_ = false;
+};
+
+// Removes the files of an entry that nobody owns. Does nothing when somebody does.
+void remove_unowned(const std::string& directory, const std::string& id);
+
+// Owns an entry that nobody owns, or nothing: to clear it away. Makes no files.
+std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id);
+
+// Removes the files of an entry that this process owns.
+void remove_files(const Ownership& mine);
+
+// The name of the variable that marks every process of a helper's tree with its entry's id.
+inline constexpr const char* mark_variable = "HOLDFAST_MARK";
+
+} // namespace holdfast::registry

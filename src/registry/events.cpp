@@ -1,0 +1,91 @@
+#include "registry/events.hpp"
+
+#include "core/json_fields.hpp"
+#include "sys/clock.hpp"
+#include "sys/directories.hpp"
+#include "sys/fd.hpp"
+#include "sys/proc.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace holdfast::registry {
+
+namespace json = boost::json;
+
+std::string to_json_line(const Event& event) {
+    json::object out;
+    out["ts"] = event.unix_ms;
+    out["type"] = event.type;
+    if (!event.id.empty())
+        out["id"] = event.id;
+    if (!event.label.empty())
+        out["name"] = event.label;
+    if (event.pid)
+        out["pid"] = event.pid;
+    if (!event.reason.empty())
+        out["reason"] = event.reason;
+    if (event.status)
+        out["status"] = *event.status;
+    return json::serialize(out) + "\n";
+}
+
+std::optional<Event> event_from_line(std::string_view line) {
+    auto object = core::parse_object(line);
+    if (!object)
+        return std::nullopt;
+    Event out;
+    out.unix_ms = core::integer_field(*object, "ts");
+    out.type = core::text_field(*object, "type");
+    out.id = core::text_field(*object, "id");
+    out.label = core::text_field(*object, "name");
+    out.pid = static_cast<int>(core::integer_field(*object, "pid"));
+    out.reason = core::text_field(*object, "reason");
+    if (object->contains("status"))
+        out.status = static_cast<int>(core::integer_field(*object, "status"));
+    return out;
+}
+
+void EventLog::append(Event event) const {
+    if (!sys::make_directories(directory_))
+        return;
+    event.unix_ms = sys::unix_ms();
+    std::string line = to_json_line(event);
+    sys::Fd fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd)
+        return;
+    struct stat file {};
+    if (::fstat(fd.get(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
+        ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+        // One of us turns the page; whoever still writes to the old one writes to the old one.
+        struct stat there {};
+        if (::stat(path().c_str(), &there) == 0 && there.st_ino == file.st_ino)
+            ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
+        fd = sys::Fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    }
+    // One write of one line: appends of this size are not torn or mixed.
+    (void)!::write(fd.get(), line.data(), line.size());
+}
+
+std::vector<Event> EventLog::read() const {
+    std::vector<Event> out;
+    for (const std::string& file : {directory_ + "/events.1.jsonl", path()}) {
+        auto text = sys::read_small_file(file, 4 * max_events_bytes);
+        if (!text)
+            continue;
+        std::string_view rest = *text;
+        while (!rest.empty()) {
+            std::size_t end = rest.find('\n');
+            if (auto event = event_from_line(rest.substr(0, end)))
+                out.push_back(std::move(*event));
+            rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+        }
+    }
+    return out;
+}
+
+} // namespace holdfast::registry

@@ -1,0 +1,22 @@
+// What a double SIGKILL (front and keeper at once) left behind, found and ended by the next start.
+#pragma once
+
+#include "holdfast/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace holdfast::registry {
+
+struct Swept {
+    std::string id;
+    std::string label;
+    std::vector<int> ended; // processes
+};
+
+// Entries whose keeper is dead: every process that holds their life or carries their mark is sent TERM and CONT, given
+// 2 s, then KILL, each by pidfd; then the entry is removed. Entries whose keeper lives are left to it. Quick when there is
+// nothing to do: one lock question per entry.
+std::vector<Swept> sweep(const std::string& directory);
+
+} // namespace holdfast::registry

@@ -1,0 +1,81 @@
+// Starts the made-up mess and reads the truth about it.
+#pragma once
+
+#include "doctor/doctor.hpp"
+#include "harness/eventually.hpp"
+#include "harness/holdfast_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace holdfast::doctor {
+
+using namespace std::chrono_literals;
+using harness::Child;
+
+class MadeUpMess : public testing::Test {
+protected:
+    struct Truth {
+        std::string expectation; // "orphaned!", "dropped?", "innocent"
+        std::string name;
+        std::set<int> pids;
+    };
+
+    void SetUp() override {
+        auto spec = home.command_of("doctor_mess", {home.mark().token(), home.path()});
+        auto child = Child::spawn(spec);
+        ASSERT_TRUE(child) << child.error().message;
+        mess = std::move(*child);
+        for (;;) {
+            auto line = mess.out().read_line(harness::Deadline::in(60s));
+            ASSERT_TRUE(line) << line.error().message;
+            std::istringstream words(*line);
+            Truth truth;
+            words >> truth.expectation >> truth.name;
+            for (int pid = 0; words >> pid;)
+                truth.pids.insert(pid);
+            ASSERT_FALSE(truth.pids.empty()) << *line;
+            if (truth.expectation == "ready")
+                break;
+            truths.push_back(std::move(truth));
+        }
+        options.under = mess.pid(); // never anybody else's
+        options.settled_age = core::Millis(0);
+    }
+
+    [[nodiscard]] static bool alive(int pid) {
+        auto info = harness::inspect(pid);
+        return info && !info->dead();
+    }
+
+    [[nodiscard]] const Truth& truth(const std::string& name) const {
+        for (const Truth& one : truths)
+            if (one.name == name)
+                return one;
+        throw std::out_of_range(name);
+    }
+
+    [[nodiscard]] Report examined() const {
+        auto report = examine(options);
+        EXPECT_TRUE(report) << report.error().message;
+        return report.value_or(Report{});
+    }
+
+    // Only this one finding, so that a test ends nothing else.
+    [[nodiscard]] static Report only(Report report, int pid) {
+        std::erase_if(report.findings, [&](const core::Finding& f) { return f.identity.pid != pid; });
+        EXPECT_EQ(report.findings.size(), 1U);
+        return report;
+    }
+
+    harness::HoldfastHome home; // its token ends everything at the end of the test
+    Child mess;
+    std::vector<Truth> truths;
+    ExamineOptions options;
+};
+
+} // namespace holdfast::doctor

@@ -1,0 +1,90 @@
+// doctor on a made-up mess: every true finding, no false one.
+#include "mess_fixture.hpp"
+
+#include "core/text.hpp"
+
+namespace holdfast::doctor {
+namespace {
+
+using Seen = std::multiset<std::pair<std::string, std::set<int>>>; // kind with ! or ?, processes
+
+std::string to_string(const Seen& seen) {
+    std::string out;
+    for (const auto& [kind, pids] : seen) {
+        out += kind;
+        for (int pid : pids)
+            out += core::cat(" ", pid);
+        out += "\n";
+    }
+    return out;
+}
+
+class Doctor : public MadeUpMess {};
+
+TEST_F(Doctor, FindsEveryTrueThingAndNoFalseOne) {
+    ASSERT_GE(harness::descendants(mess.pid()).size(), 50U);
+    Seen expected;
+    for (const Truth& truth : truths)
+        if (truth.expectation != "innocent")
+            expected.insert({truth.expectation, truth.pids});
+    ASSERT_GE(expected.size(), 20U);
+
+    Report report = examined();
+    Seen found;
+    for (const core::Finding& finding : report.findings) {
+        std::string kind = std::string(core::name_of(finding.kind)) + (finding.proven ? "!" : "?");
+        found.insert({kind, std::set<int>(finding.pids.begin(), finding.pids.end())});
+        EXPECT_FALSE(finding.rule.empty());
+        EXPECT_FALSE(finding.evidence.empty());
+        EXPECT_EQ(finding.proven, finding.doubts.empty());
+    }
+    EXPECT_EQ(found, expected) << "found:\n"
+                               << to_string(found) << "expected:\n"
+                               << to_string(expected) << to_text(report);
+}
+
+TEST_F(Doctor, SaysTheReasonsOfItsDoubts) {
+    std::map<std::string, std::string> reasons = {{"busy", "at work"},           {"unix_listener", "listens"},
+                                                  {"tcp_listener", "network"},   {"unread_input", "not read"},
+                                                  {"terminal", "terminal"},      {"log_writer", "file"},
+                                                  {"generation", "about to end"}};
+    Report report = examined();
+    for (const auto& [name, reason] : reasons) {
+        int pid = *truth(name).pids.begin();
+        const core::Finding* about = nullptr;
+        for (const core::Finding& finding : report.findings)
+            if (finding.identity.pid == pid)
+                about = &finding;
+        ASSERT_TRUE(about) << name;
+        ASSERT_EQ(about->doubts.size(), 1U) << name;
+        EXPECT_TRUE(about->doubts[0].contains(reason)) << name << ": " << about->doubts[0];
+    }
+}
+
+// The mechanism off: believing every dead starter, without asking for the other ends, condemns the innocent.
+TEST_F(Doctor, NegativeControlWithoutTheChannelCheckInnocentsAreCondemned) {
+    options.without_channel_check = true;
+    std::set<int> condemned;
+    for (const core::Finding& finding : examined().findings)
+        if (finding.proven && finding.kind == core::FindingKind::orphaned)
+            condemned.insert(finding.pids.begin(), finding.pids.end());
+    EXPECT_TRUE(condemned.contains(*truth("nohup").pids.begin()));
+    EXPECT_TRUE(condemned.contains(*truth("daemon").pids.begin()));
+}
+
+TEST_F(Doctor, LooksOnlyWhereItIsTold) {
+    options.under = *truth("launcher").pids.begin();
+    EXPECT_EQ(examined().findings.size(), 1U);
+    options.under = *truth("in_use").pids.begin();
+    EXPECT_TRUE(examined().findings.empty());
+}
+
+TEST_F(Doctor, SaysThatThereIsNobodyToLookUnder) {
+    options.under = 0x3fffffff;
+    auto report = examine(options);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, Errc::not_found);
+}
+
+} // namespace
+} // namespace holdfast::doctor

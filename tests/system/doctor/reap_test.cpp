@@ -1,0 +1,132 @@
+// reap ends what was proven, all of it and nothing else.
+#include "mess_fixture.hpp"
+
+#include "sys/fd.hpp"
+#include "sys/pidfd.hpp"
+
+#include <fcntl.h>
+
+#include <csignal>
+
+namespace holdfast::doctor {
+namespace {
+
+class Reap : public MadeUpMess {
+protected:
+    [[nodiscard]] int orphan() const { return *truth("pipes").pids.begin(); }
+};
+
+TEST_F(Reap, ADryRunTouchesNobody) {
+    Report report = examined();
+    auto result = reap(report, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->dry_run);
+    std::set<int> named, proven;
+    for (const Reaped& one : result->processes) {
+        EXPECT_EQ(one.outcome, Outcome::would_end);
+        named.insert(one.pid);
+    }
+    for (const Truth& truth : truths) {
+        if (truth.expectation == "orphaned!")
+            proven.insert(truth.pids.begin(), truth.pids.end());
+        for (int pid : truth.pids)
+            EXPECT_TRUE(alive(pid) || truth.expectation == "zombie!") << truth.name;
+    }
+    EXPECT_EQ(named, proven);
+}
+
+TEST_F(Reap, EndsAllThatWasProvenAndLeavesTheInnocentAlive) {
+    auto result = reap(examined(), {.yes = true, .grace = core::Millis(1000)});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(result->complete()) << to_text(*result);
+    std::map<int, Outcome> outcomes;
+    for (const Reaped& one : result->processes)
+        outcomes[one.pid] = one.outcome;
+    std::set<int> proven;
+    for (const Truth& truth : truths) {
+        for (int pid : truth.pids) {
+            if (truth.expectation == "orphaned!") {
+                EXPECT_FALSE(alive(pid)) << truth.name;
+                EXPECT_TRUE(outcomes.contains(pid)) << truth.name;
+                proven.insert(pid);
+            } else if (truth.expectation != "zombie!") {
+                EXPECT_TRUE(alive(pid)) << truth.name;
+                EXPECT_FALSE(outcomes.contains(pid)) << truth.name;
+            }
+        }
+    }
+    EXPECT_EQ(outcomes.at(orphan()), Outcome::ended);
+    EXPECT_EQ(outcomes.at(*truth("stopped").pids.begin()), Outcome::ended) << "TERM needs CONT";
+    EXPECT_EQ(outcomes.at(*truth("term_ignorer").pids.begin()), Outcome::killed);
+    EXPECT_EQ(outcomes.at(*truth("stopped_ignorer").pids.begin()), Outcome::killed);
+    // One more than was proven: what heir_leaver started when it was told to go.
+    EXPECT_EQ(outcomes.size(), proven.size() + 1) << to_text(*result);
+    for (auto [pid, outcome] : outcomes)
+        EXPECT_FALSE(alive(pid)) << pid << " " << name_of(outcome);
+
+    for (const core::Finding& finding : examined().findings)
+        EXPECT_FALSE(finding.reapable()) << to_text(examined());
+}
+
+// Between the two looks somebody opens the other end of its stdout: it is not cut off any more.
+TEST_F(Reap, SparesOneWhoseProofNoLongerHolds) {
+    sys::Fd reader;
+    ReapOptions reaping{.yes = true, .grace = core::Millis(1000)};
+    reaping.before_second_look = [&] {
+        reader =
+            sys::Fd(::open(("/proc/" + std::to_string(orphan()) + "/fd/1").c_str(), O_RDONLY | O_CLOEXEC));
+        ASSERT_TRUE(reader);
+    };
+    auto result = reap(only(examined(), orphan()), reaping);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->processes.size(), 1U);
+    EXPECT_EQ(result->processes[0].outcome, Outcome::spared);
+    EXPECT_TRUE(alive(orphan()));
+}
+
+TEST_F(Reap, SaysWhenOneWentByItself) {
+    auto process = sys::PidFd::open(orphan());
+    ASSERT_TRUE(process);
+    ReapOptions reaping{.yes = true, .grace = core::Millis(1000)};
+    reaping.before_second_look = [&] {
+        ASSERT_TRUE(process->signal(SIGKILL));
+        ASSERT_TRUE(process->wait_ended(sys::Deadline::in(10s)));
+    };
+    auto result = reap(only(examined(), orphan()), reaping);
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->processes.size(), 1U);
+    EXPECT_EQ(result->processes[0].outcome, Outcome::already_gone);
+}
+
+// A report about a process that had this number before.
+TEST_F(Reap, LeavesAnotherProcessOfTheSameNumberAlone) {
+    Report report = only(examined(), orphan());
+    if (report.findings[0].identity.pidfd_inode != 0)
+        report.findings[0].identity.pidfd_inode += 1;
+    else
+        report.findings[0].identity.start_ticks += 1;
+    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->processes.size(), 1U);
+    EXPECT_EQ(result->processes[0].outcome, Outcome::already_gone);
+    EXPECT_TRUE(alive(orphan()));
+}
+
+// A report that claims too much is not believed: the proof is made again.
+TEST_F(Reap, NeverEndsWhatIsOnlySuspected) {
+    int busy = *truth("busy").pids.begin();
+    Report report = only(examined(), busy);
+    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->processes.empty());
+    EXPECT_EQ(result->suspected_left_alone, 1U);
+    report.findings[0].proven = true;
+    result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result->processes.size(), 1U);
+    EXPECT_EQ(result->processes[0].outcome, Outcome::spared);
+    EXPECT_TRUE(alive(busy));
+}
+
+} // namespace
+} // namespace holdfast::doctor

@@ -1,0 +1,47 @@
+// An identity survives the way through an environment variable, and nothing else passes for one.
+#include "core/helper_facts.hpp"
+#include "core/identity_text.hpp"
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+const Identity full{.boot_id = "0e1b-22", .pid_ns = 4026531836, .pid = 4711, .start_ticks = 98765, .pidfd_inode = 4242};
+
+TEST(IdentityText, ComesBackWhole) {
+    auto back = identity_from_word(to_word(full));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(*back, full);
+    Identity old = full;
+    old.pidfd_inode = 0;
+    EXPECT_EQ(identity_from_word(to_word(old)), old);
+}
+
+TEST(IdentityText, LeavesTheTokenOut) {
+    Identity secret = full;
+    secret.token = "s3cret";
+    EXPECT_EQ(to_word(secret).find("s3cret"), std::string::npos);
+}
+
+TEST(IdentityText, RefusesAllElse) {
+    for (const char* word : {"", "4711", "4711:1", "4711:1:2:3", "4711:1:2:3:", "0:1:2:3:b", "-5:1:2:3:b", "x:1:2:3:b",
+                             "4711:-1:2:3:b", "4711:1::3:b", "99999999999:1:2:3:b", " 4711:1:2:3:b", "4711 :1:2:3:b"})
+        EXPECT_FALSE(identity_from_word(word)) << word;
+}
+
+TEST(HelperFacts, OfARegisteredProcessComeBackWhole) {
+    HelperFacts facts{.label = "worker",
+                      .helper = full,
+                      .host_pid = 12,
+                      .task = "t",
+                      .registered = true,
+                      .registered_by = "my-host",
+                      .ended_at = 123456,
+                      .exit_status = -1};
+    EXPECT_EQ(helper_facts_from(to_json_object(facts)), facts);
+}
+
+} // namespace
+} // namespace holdfast::core
