@@ -32,6 +32,8 @@ function(hf_program name)
   endif()
 endfunction()
 
+add_custom_target(thread_tests)
+
 # hf_test(NAME source... [LINK lib...] [TIMEOUT s] [LABELS l...] [ARGS a...] [SERIAL]): a GoogleTest program,
 # one ctest entry.
 function(hf_test name)
@@ -45,6 +47,9 @@ function(hf_test name)
                                              HOLDFAST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  if("threads" IN_LIST arg_LABELS)
+    add_dependencies(thread_tests ${name}) # what the thread sanitizer has something to say about
+  endif()
   if(arg_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()

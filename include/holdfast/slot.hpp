@@ -105,6 +105,8 @@ public:
 
     // The descriptor that carries life (close-on-exec). A process that inherits it keeps successors out until it
     // ends: give it to exactly those that must be gone before a successor starts. Valid as long as the Ownership.
+    // Never close it or a copy of it in this process: by the rules of POSIX locks that would drop the ownership. Make the
+    // copy in the child (dup2 in a spawn's file actions), or clear close-on-exec for the time of the spawn.
     [[nodiscard]] int life_fd() const noexcept;
 
     // Readable when the lock file was touched from outside; then ask still_mine(). Made at the first call, since

@@ -30,7 +30,7 @@ need_packages() {
 # read_packages FILE: the package names of a list file, comments left out.
 read_packages() { sed "s/#.*//" "$1" | xargs -n1 echo; }
 
-# configure_and_build DIR [cmake option...]: configure once, build what changed.
+# configure_and_build DIR [cmake option...]: configure once, build what changed. $targets: only these.
 configure_and_build() {
     local dir=$1
     shift
@@ -39,5 +39,6 @@ configure_and_build() {
     command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     cmake -S . -B "$dir" -G Ninja "${launcher[@]}" "$@" >"$dir/configure.log" 2>&1 ||
         { cat "$dir/configure.log"; return 1; }
-    cmake --build "$dir"
+    # shellcheck disable=SC2086
+    cmake --build "$dir" ${targets:+--target $targets}
 }

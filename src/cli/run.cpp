@@ -6,7 +6,7 @@
 #include "cli/settings.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
-#include "keep/spare.hpp"
+#include "registry/spare.hpp"
 #include "registry/sweep.hpp"
 #include "sys/proc.hpp"
 
@@ -92,7 +92,7 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
     auto delay = duration_option(arguments, "restart-delay");
     auto containment = keep::parse_containment(arguments.value("contain").value_or("auto"));
     auto restart = keep::parse_restart(arguments.value("restart").value_or("never"));
-    auto spare = keep::SpareList::compile(arguments.all("spare"));
+    auto spare = registry::SpareList::compile(arguments.all("spare"));
     for (const Error* error : std::initializer_list<const Error*>{plan ? nullptr : &plan.error(), grace ? nullptr : &grace.error(), idle ? nullptr : &idle.error(),
                                life ? nullptr : &life.error(), memory ? nullptr : &memory.error(),
                                delay ? nullptr : &delay.error(), containment ? nullptr : &containment.error(),
@@ -125,6 +125,8 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
         if (arguments.has("pty"))
             return fail(Errc::invalid_argument, "--restart and --pty do not go together: a terminal has one life");
     }
+    // The end of a file, or of /dev/null, is nobody's letting go.
+    out.watch_input = stdin_has_client() || ::isatty(STDIN_FILENO) == 1;
     out.pty = arguments.has("pty");
     if (arguments.value("ready") == "notify")
         out.readiness = keep::Readiness::notify;

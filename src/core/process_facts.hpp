@@ -69,7 +69,6 @@ struct ProcessFacts {
 
     std::vector<std::string> argv; // empty for kernel threads and zombies
     std::string comm;
-    std::string exe;  // empty when unreadable
     std::string unit; // innermost systemd unit of its cgroup (x.service, y.scope); empty for none
     std::string mark; // HOLDFAST_MARK of its environment; empty for none or unreadable
 

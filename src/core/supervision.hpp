@@ -42,7 +42,16 @@ struct SupervisionPolicy {
         60'000}; // after giving up, a new hold may try again then; 0: only retry
 };
 
-enum class FailureKind : std::uint8_t { none, exited, killed, spawn_failed, stalled, unanswered, replaced };
+enum class FailureKind : std::uint8_t {
+    none,
+    exited,
+    killed,
+    spawn_failed,
+    stalled,
+    unanswered,
+    replaced,
+    keeper_gone, // whoever guarded it was killed
+};
 
 // Why a generation was lost. `detail` is the exit status, the signal, or the errno.
 struct Failure {

@@ -20,6 +20,8 @@ std::string describe(Failure failure) {
         return "it lives but no longer answers";
     case FailureKind::replaced:
         return "a caller asked for its replacement";
+    case FailureKind::keeper_gone:
+        return "its keeper was killed";
     }
     return "it failed";
 }

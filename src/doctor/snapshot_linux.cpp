@@ -87,11 +87,19 @@ std::optional<std::uint64_t> read_io_bytes(int pid) {
     return in.empty() || out.empty() ? std::nullopt : std::optional(in[0] + out[0]);
 }
 
-std::string read_link(const std::string& path) {
-    std::string out(512, '\0');
-    ssize_t n = ::readlink(path.c_str(), out.data(), out.size());
-    out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    return out;
+bool is_channel(const core::Channel& channel) {
+    return channel.kind == core::ChannelKind::pipe || channel.kind == core::ChannelKind::unix_socket;
+}
+
+// What costs more to read, only for those that a rule may ask it of: helpers, and what came to another
+// parent.
+void read_more(ProcessFacts& process, const ProcessFacts* parent) {
+    bool moved = parent && process.session != parent->session;
+    std::string base = core::cat("/proc/", process.pid());
+    if (moved || is_channel(process.input))
+        process.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
+    if (moved)
+        process.mark = sys::read_environment_variable(process.pid(), registry::mark_variable).value_or("");
 }
 
 std::optional<ProcessFacts> look_at(pid_t pid, const Units& units, std::uint64_t now_ms, int own_uid,
@@ -125,15 +133,8 @@ std::optional<ProcessFacts> look_at(pid_t pid, const Units& units, std::uint64_t
         return out;
     out.argv = sys::read_cmdline(pid);
     read_descriptors(out, sockets);
-    if (out.uid == own_uid) {
-        std::string base = core::cat("/proc/", pid);
-        out.exe = read_link(base + "/exe");
-        out.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
-        out.mark = sys::read_environment_variable(pid, registry::mark_variable).value_or("");
-        out.io_bytes = read_io_bytes(pid).value_or(0);
-        if (out.descriptors_known)
-            probe_standard_streams(out);
-    }
+    if (out.uid == own_uid && out.descriptors_known)
+        probe_standard_streams(out);
     if (held->ended())
         return std::nullopt;
     return out;
@@ -181,6 +182,10 @@ Result<core::Snapshot> take_snapshot() {
     for (pid_t pid : pids)
         if (auto process = look_at(pid, units, now_ms, out.own_uid, sockets))
             out.processes.push_back(std::move(*process));
+    core::Lineage lineage(out);
+    for (ProcessFacts& process : out.processes)
+        if (process.uid == out.own_uid && process.state != 'Z')
+            read_more(process, lineage.find(process.ppid));
     auto suspects = core::worth_watching(out);
     for (ProcessFacts& process : out.processes)
         if (process.uid == out.own_uid && process.descriptors_known && suspects.contains(process.pid()))
@@ -193,6 +198,9 @@ void measure_activity(core::Snapshot& snapshot, const std::unordered_set<int>& p
     if (pids.empty())
         return;
     Units units;
+    for (ProcessFacts& process : snapshot.processes)
+        if (pids.contains(process.pid()) && process.state != 'Z')
+            process.io_bytes = read_io_bytes(process.pid()).value_or(0);
     std::int64_t began = sys::boottime_ms();
     pass_time(window);
     std::vector<ProcessFacts*> slow;

@@ -309,8 +309,8 @@ void Front::hear_signals() {
                 control_->send(core::cat("signal ", signal));
         }
     }
-    if (keeper_dead_)
-        tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
+    // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from outside.
+    tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
 void Front::hear_notifications() {
@@ -395,7 +395,7 @@ FrontResult Front::run() {
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
             {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
-            {.fd = look_at_input ? STDIN_FILENO : -1, .events = 0, .revents = 0}, // only hang-up is reported
+            {.fd = look_at_input ? STDIN_FILENO : -1, .events = POLLRDHUP, .revents = 0}, // hang-up, of a socket also half of one
             {.fd = slot_watch, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_input_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_output_open_ ? pty_->master() : -1, .events = POLLIN, .revents = 0},
@@ -432,7 +432,7 @@ FrontResult Front::run() {
     // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died before it
     // could say that it made one.
     if (!keeper_done_ && result_.survivors.empty())
-        sys::Cgroup::clear_left_behind(entry_.id());
+        sys::Cgroup::clear_left_behind(entry_.id(), !tree_.spares_some());
     while (pty_ && pty_output_open_)
         pty_output_open_ = pty_->to_host() && ::poll(nullptr, 0, 0) == 0 && [&] {
             pollfd one{.fd = pty_->master(), .events = POLLIN, .revents = 0};

@@ -224,7 +224,7 @@ void Keeper::consider_restart() {
         return;
     }
     // What the dead generation left must not meet the new one.
-    if (cgroup_)
+    if (cgroup_ && !tree_.spares_some())
         (void)cgroup_->kill();
     tree_.signal_all(SIGKILL);
     std::int64_t delay = std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);

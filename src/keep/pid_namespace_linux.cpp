@@ -46,14 +46,31 @@ int status_of(const siginfo_t& info) {
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-// Waits for one child, passing TERM, INT, HUP and QUIT on to it, reaping all others (an init's work).
-int wait_and_pass_on(const sys::PidFd& child, const sys::SignalQueue& signals) {
+// From the process outside to the init inside: pass TERM on. A TERM of the keeper itself is not passed on by either, since
+// it has reached every process of the tree already, and a second one makes some programs give up their clean-up.
+int pass_term_on() { return SIGRTMIN + 4; }
+
+Result<sys::SignalQueue> signals_to_pass_on() {
+    return sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM, SIGTSTP,
+                                 SIGCONT, pass_term_on()});
+}
+
+// Waits for one child, passing signals on to it, reaping all others (an init's work).
+int wait_and_pass_on(const sys::PidFd& child, const sys::SignalQueue& signals, bool inside) {
     for (;;) {
         pollfd one{.fd = signals.fd(), .events = POLLIN, .revents = 0};
         ::poll(&one, 1, -1);
-        while (auto arrived = signals.next())
-            if (arrived->signal != SIGCHLD)
-                (void)child.signal(arrived->signal);
+        while (auto arrived = signals.next()) {
+            int signal = arrived->signal;
+            if (signal == pass_term_on())
+                signal = SIGTERM;
+            else if (signal == SIGTERM && arrived->sender == (inside ? 0 : ::getppid()))
+                continue;
+            else if (signal == SIGTERM && !inside)
+                signal = pass_term_on();
+            if (signal != SIGCHLD)
+                (void)child.signal(signal);
+        }
         siginfo_t info{};
         while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
             if (info.si_pid == child.pid())
@@ -76,7 +93,7 @@ sys::SpawnSpec inside_pid_namespace(const std::vector<std::string>& command) {
 int namespace_main(int argc, char** argv) {
     if (argc < 4)
         return complain("no command");
-    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+    auto signals = signals_to_pass_on();
     if (!signals)
         return complain("signals");
     if (!enter_namespaces())
@@ -96,10 +113,10 @@ int namespace_main(int argc, char** argv) {
             std::fprintf(stderr, "holdfast: %s\n", command.error().message.c_str());
             return command.error().sys == ENOENT ? 127 : 126;
         }
-        return wait_and_pass_on(*command, *signals);
+        return wait_and_pass_on(*command, *signals, true);
     }
     auto process = sys::PidFd::open(init);
-    return process ? wait_and_pass_on(*process, *signals) : complain("pidfd");
+    return process ? wait_and_pass_on(*process, *signals, false) : complain("pidfd");
 }
 
 } // namespace holdfast::keep

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "holdfast/result.hpp"
-#include "keep/spare.hpp"
+#include "registry/spare.hpp"
 #include "sys/pidfd.hpp"
 
 #include <sys/types.h>
@@ -17,6 +17,8 @@
 
 namespace holdfast::keep {
 
+using registry::SpareList;
+
 class Tree {
 public:
     // Makes this process a subreaper. `own_children`: children that are not part of the tree (the keeper, seen from
@@ -25,6 +27,7 @@ public:
 
     void leave_out(pid_t child) { left_out_.push_back(child); }
     void spare(SpareList list) { spare_ = std::move(list); }
+    [[nodiscard]] bool spares_some() const noexcept { return !spare_.empty(); }
 
     // TERM and CONT, KILL or any other signal to every descendant, each by a pidfd that was opened before its place in
     // the tree was checked. Returns how many were sent this signal for the first time.
@@ -53,6 +56,8 @@ public:
 
 private:
     [[nodiscard]] bool is_spared(pid_t pid) const;
+    // Without those that are spared and what hangs below them: it is theirs.
+    [[nodiscard]] std::vector<Member> members_to_end() const;
     SpareList spare_;
     std::vector<pid_t> left_out_;
     int last_signal_ = 0;

@@ -30,8 +30,8 @@ void TreeEnding::carry_out(core::StopAction action) {
     case core::StopAction::kill:
         if (!killing_since_)
             killing_since_ = sys::boottime_ms();
-        if (cgroup_)
-            (void)cgroup_->kill(); // what cannot be killed this way is killed below
+        if (cgroup_ && !tree_.spares_some()) // it would kill those too
+            (void)cgroup_->kill();           // what cannot be killed this way is killed below
         // Walk until a walk finds nobody new: a storm forks while we walk, but each of its generations comes home to us,
         // and dead parents fork no more.
         for (int walks = 0; walks < 10'000 && tree_.signal_all(SIGKILL) != 0; ++walks)

@@ -43,8 +43,18 @@ std::vector<Tree::Member> Tree::members() const {
     return out;
 }
 
-std::size_t Tree::signal_all(int signal) {
+std::vector<Tree::Member> Tree::members_to_end() const {
     std::vector<Member> all = members();
+    std::unordered_set<pid_t> spared;
+    if (spares_some())
+        std::erase_if(all, [&](const Member& member) {
+            return (spared.contains(member.parent) || is_spared(member.pid)) && spared.insert(member.pid).second;
+        });
+    return all;
+}
+
+std::size_t Tree::signal_all(int signal) {
+    std::vector<Member> all = members_to_end();
     std::unordered_set<pid_t> inside{::getpid()};
     for (const Member& member : all)
         inside.insert(member.pid);
@@ -53,7 +63,7 @@ std::size_t Tree::signal_all(int signal) {
     last_signal_ = signal;
     std::size_t count = 0;
     for (const Member& member : all) {
-        if (member.state == 'Z' || is_spared(member.pid))
+        if (member.state == 'Z')
             continue;
         std::size_t before = signalled_.size();
         auto process = sys::PidFd::open(member.pid);
@@ -106,8 +116,8 @@ bool Tree::empty() {
 
 std::vector<std::pair<pid_t, std::string>> Tree::survivors() {
     std::vector<std::pair<pid_t, std::string>> out;
-    for (const Member& member : members())
-        if (member.state != 'Z' && !is_spared(member.pid))
+    for (const Member& member : members_to_end())
+        if (member.state != 'Z')
             out.emplace_back(member.pid, sys::command_line_for_people(member.pid));
     return out;
 }

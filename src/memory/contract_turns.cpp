@@ -182,35 +182,46 @@ namespace {
 
 // turn.start does two things at once: it commits the episode, and it recalls. The answer needs both.
 struct Starting {
-    Session session;
+    std::string agent;
+    std::string session_id;
+    std::string fresh_episode; // the id of the episode, should a new one be needed
+    Session session;           // these two belong to the write, once it has begun
     Episode episode;
     std::string user_text;
     std::string turn_key;
     RecallQuery query;
     bool given_episode = false;
-    std::mutex mutex;
+    std::mutex mutex; // for all below
     int waiting = 2;
+    bool write_begun = false;
+    bool answered_early = false; // by the deadline, before the store was open
     Refusal refusal;
     std::optional<Error> error;
     Recalled recalled;
 };
 
-void finish(const CallPointer& call, const std::shared_ptr<Starting>& turn) {
-    {
-        const std::lock_guard lock(turn->mutex);
-        if (--turn->waiting > 0)
-            return;
-    }
+json::object shown_turn(const Starting& turn, const std::string& episode_id) {
+    auto shown = to_json(turn.recalled);
+    shown["query"] = {{"agent", turn.agent},
+                      {"sessionId", turn.session_id},
+                      {"episodeId", episode_id},
+                      {"query", turn.user_text}};
+    return shown;
+}
+
+// One half is done, the write or the recall; `failed` when it could not be. The second one answers.
+void finish(const CallPointer& call, const std::shared_ptr<Starting>& turn,
+            const std::optional<Error>& failed) {
+    const std::lock_guard lock(turn->mutex);
+    if (failed)
+        turn->error = failed;
+    if (turn->answered_early || --turn->waiting > 0)
+        return;
     if (turn->error)
         return call->refuse(*turn->error);
     if (!turn->refusal.code.empty())
         return call->refuse_missing(turn->refusal.code, turn->refusal.message);
-    auto shown = to_json(turn->recalled);
-    shown["query"] = {{"agent", turn->session.agent},
-                      {"sessionId", turn->session.id},
-                      {"episodeId", turn->episode.id},
-                      {"query", turn->user_text}};
-    call->answer(std::move(shown));
+    call->answer(shown_turn(*turn, turn->episode.id));
 }
 
 void recall_for(const CallPointer& call, const std::shared_ptr<Starting>& turn) {
@@ -218,20 +229,26 @@ void recall_for(const CallPointer& call, const std::shared_ptr<Starting>& turn) 
         [call, turn](bool open) {
             if (open) {
                 auto recalled = call->service().recall().search(turn->query);
-                if (recalled)
-                    turn->recalled = std::move(*recalled);
-                else
-                    turn->error = recalled.error();
-            } else if (const auto failure = call->service().failure(); !failure.empty()) {
-                turn->error = Error{Errc::closed, failure, 0};
-            } else {
-                // The deadline came before the store was open. The episode is written when it is; its id is
-                // known.
-                turn->recalled.cut = true;
-                const std::lock_guard lock(turn->mutex);
-                turn->waiting = 1;
+                if (!recalled)
+                    return finish(call, turn, recalled.error());
+                turn->recalled = std::move(*recalled);
+                return finish(call, turn, std::nullopt);
             }
-            finish(call, turn);
+            if (const auto failure = call->service().failure(); !failure.empty())
+                return finish(call, turn, Error{Errc::closed, failure, 0});
+            // The deadline came before the store was open. The episode gets the id that is told now when its
+            // write runs; one that has begun is about to be answered anyway.
+            turn->recalled.cut = true;
+            {
+                const std::lock_guard lock(turn->mutex);
+                if (!turn->write_begun) {
+                    turn->answered_early = true;
+                    call->answer(
+                        shown_turn(*turn, turn->given_episode ? turn->episode.id : turn->fresh_episode));
+                    return;
+                }
+            }
+            finish(call, turn, std::nullopt);
         },
         turn->query.deadline_us);
 }
@@ -240,8 +257,8 @@ void recall_for(const CallPointer& call, const std::shared_ptr<Starting>& turn) 
 
 void turn_start(const CallPointer& call) {
     auto turn = std::make_shared<Starting>();
-    turn->session.agent = call->word("agent", true);
-    turn->session.id = call->word("sessionId", true);
+    turn->session.agent = turn->agent = call->word("agent", true);
+    turn->session.id = turn->session_id = call->word("sessionId", true);
     turn->user_text = call->text("userText", true);
     const auto ts = call->integer("ts", true, 0, far_future);
     turn->session.name_space = call->json("namespace");
@@ -251,8 +268,9 @@ void turn_start(const CallPointer& call) {
     if (call->bad())
         return;
     turn->given_episode = !turn->episode.id.empty();
+    turn->fresh_episode = make_id("ep_");
     if (!turn->given_episode)
-        turn->episode.id = make_id("ep_");
+        turn->episode.id = turn->fresh_episode;
     turn->session.opened_at = *ts;
     turn->query.text = turn->user_text;
     turn->query.now_ms = *ts;
@@ -261,10 +279,21 @@ void turn_start(const CallPointer& call) {
         turn->query.deadline_us = std::max<std::int64_t>(1, monotonic_us() + (*deadline - now_ms()) * 1000);
     call->service().submit(
         [call, turn, ts = *ts](WriteContext& context) -> Result<void> {
-            turn->refusal = {};
+            bool id_was_told = false;
+            {
+                const std::lock_guard lock(turn->mutex);
+                turn->write_begun = true;
+                turn->refusal = {};
+                id_was_told = turn->answered_early;
+            }
             if (auto added = add_session(context, turn->session); !added)
                 return added;
-            if (turn->given_episode) {
+            if (id_was_told && !turn->given_episode) {
+                turn->episode.session_row = turn->session.row;
+                turn->episode.opened_at = ts;
+                if (auto added = add_episode(context, turn->episode); !added)
+                    return added;
+            } else if (turn->given_episode) {
                 auto found = find_episode(context.database, turn->episode.id);
                 if (!found)
                     return std::unexpected(std::move(found.error()));
@@ -279,9 +308,7 @@ void turn_start(const CallPointer& call) {
             return set_pending(context, turn->episode.row, call->clean(turn->user_text), turn->turn_key);
         },
         [call, turn](Result<void> done) {
-            if (!done)
-                turn->error = done.error();
-            finish(call, turn);
+            finish(call, turn, done ? std::nullopt : std::optional(done.error()));
         });
     recall_for(call, turn);
 }

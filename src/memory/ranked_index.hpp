@@ -19,7 +19,8 @@ namespace holdfast::memory {
 struct QueryTerm {
     std::uint64_t term = 0;
     float weight = 1;
-    std::uint32_t group = 0; // terms of one group share one rarity: that of all of them together
+    std::uint32_t group = 0;   // terms of one group share one rarity: that of all of them together
+    std::uint64_t instead = 0; // only looked for when this other term occurs nowhere; 0: always
 };
 
 struct RankingOptions {

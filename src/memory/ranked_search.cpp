@@ -163,8 +163,18 @@ RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const Rank
         groups = std::max(groups, term.group + 1);
     std::vector<std::uint64_t> in_group(groups, 0);
     std::vector<std::vector<PostingList>> lists(all.size(), std::vector<PostingList>(query.size()));
+    const auto occurs = [&](std::uint64_t term) {
+        return std::ranges::any_of(all, [&](const auto& part) { return part->find(term).documents > 0; });
+    };
+    std::vector<bool> left_out(query.size());
+    for (std::size_t t = 0; t < query.size(); ++t)
+        left_out[t] =
+            query[t].instead != 0 &&
+            (t > 0 && query[t - 1].instead == query[t].instead ? left_out[t - 1] : occurs(query[t].instead));
     for (std::size_t p = 0; p < all.size(); ++p)
         for (std::size_t t = 0; t < query.size(); ++t) {
+            if (left_out[t])
+                continue;
             lists[p][t] = all[p]->find(query[t].term);
             in_group[query[t].group] += lists[p][t].documents;
         }

@@ -35,9 +35,15 @@ std::vector<QueryTerm> query_terms(Analyzer& analyzer, std::string_view text, st
     std::vector<QueryTerm> query;
     std::set<std::uint64_t> seen;
     std::uint32_t group = 0;
-    for (const auto& term : terms)
-        if (!(content && term.stop) && query.size() < 64 && seen.insert(term.hash).second)
-            query.push_back({term.hash, weight_of(term.kind), group++});
+    std::uint64_t whole = 0; // of the identifier whose triples follow
+    for (const auto& term : terms) {
+        if (term.kind == TermKind::whole)
+            whole = term.hash;
+        if ((content && term.stop) || query.size() >= 64 || !seen.insert(term.hash).second)
+            continue;
+        // Triples are for an identifier that is not there as it was asked for.
+        query.push_back({term.hash, weight_of(term.kind), group++, term.kind == TermKind::gram ? whole : 0});
+    }
     for (const auto& mention : find_dates(text.substr(0, 8 * 1024), local_day(now_ms))) {
         if (mention.last_day - mention.first_day < longest_by_day) {
             for (auto day = mention.first_day; day <= mention.last_day; ++day) {

@@ -222,11 +222,12 @@ void Service::close() {
     for (auto& worker : workers_)
         if (worker.joinable())
             worker.join();
-    if (store_)
-        store_->close(); // everything submitted is committed and answered
-    recall_ready_ = nullptr;
+    // The indexer reads from the store, so it stops first. What is committed after that is indexed at the
+    // next start.
     if (recall_)
         recall_->close();
+    if (store_)
+        store_->close(); // everything submitted is committed and answered
 }
 
 } // namespace holdfast::memory

@@ -4,7 +4,9 @@
 #include "holdfast/slot.hpp"
 #include "registry/entry.hpp"
 #include "registry/listing.hpp"
+#include "registry/spare.hpp"
 #include "slot/paths.hpp"
+#include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/lock_holders.hpp"
@@ -37,6 +39,16 @@ bool is_held(const std::string& directory, const std::string& id) {
     return sight && sight->life_held && !sight->owned;
 }
 
+// A daemon that the user named, or something that hangs below one.
+bool is_spared(const Helper& helper, pid_t pid) {
+    auto spare = SpareList::compile(helper.facts.spare);
+    if (!spare || spare->empty())
+        return false;
+    auto stat = sys::read_stat(pid);
+    return spare->matches(sys::join_command(sys::read_cmdline(pid))) ||
+           (stat && stat->ppid > 1 && spare->matches(sys::join_command(sys::read_cmdline(stat->ppid))));
+}
+
 // Processes that hold the life of a dead entry or carry its mark, found in one pass, the youngest numbers
 // first. Each by a pidfd opened first, and told to `found` at once: what forks and dies within a millisecond
 // must be signalled while it is being looked at, not after the pass.
@@ -64,7 +76,7 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
         for (std::size_t i = 0; i < dead.size(); ++i) {
             bool is_its =
                 mark ? *mark == dead[i].id : !held_locks[i].empty() && sys::holds_life(pid, held_locks[i]);
-            if (is_its && !process->ended()) {
+            if (is_its && !is_spared(dead[i], pid) && !process->ended()) {
                 found(*process);
                 out.push_back({dead[i].id, std::move(*process)});
                 break;
@@ -74,8 +86,9 @@ std::vector<Marked> find_marked(const std::string& directory, const std::vector<
     return out;
 }
 
-// Registered entries are their hosts' business: the next start of the host adopts or ends what they name. Only what no
-// host came back for in a day, or since the last boot, and whose process is gone as well, is cleared away here.
+// Registered entries are their hosts' business: the next start of the host adopts or ends what they name.
+// Only what no host came back for in a day, or since the last boot, and whose process is gone as well, is
+// cleared away here.
 bool forgotten(const Helper& helper) {
     if (!helper.facts.registered || helper.info.state != SlotState::free || helper.alive)
         return false;
@@ -83,7 +96,8 @@ bool forgotten(const Helper& helper) {
         return true;
     if (helper.elsewhere)
         return false; // it cannot be judged from here
-    std::int64_t since_end = helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
+    std::int64_t since_end =
+        helper.facts.ended_at ? sys::boottime_ms() - helper.facts.ended_at : keep_registered_ms;
     return helper.info.age.count() >= keep_registered_ms && since_end >= keep_registered_ms;
 }
 
@@ -100,18 +114,30 @@ std::vector<Swept> sweep(const std::string& directory) {
     if (!all)
         return out;
     std::vector<Helper> dead;
+    std::vector<Ownership> claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
-        if (forgotten(helper))
+        if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
-        else if (helper.info.state != SlotState::owned && !helper.facts.registered && keeper_gone(helper))
-            dead.push_back(std::move(helper));
+            continue;
+        }
+        if (helper.info.state == SlotState::owned || helper.facts.registered || !keeper_gone(helper))
+            continue;
+        if (helper.info.state == SlotState::free) {
+            // A lock that is free may be history, or a starter that made the file this very moment. Only whoever owns the
+            // entry knows that the mark is a dead one's: the starter finds it held and takes another id.
+            auto mine = claim_unowned(directory, helper.id);
+            if (!mine)
+                continue;
+            claimed.push_back(std::move(*mine));
+        }
+        dead.push_back(std::move(helper));
     }
     if (dead.empty())
         return out;
 
     // Asked of the kernel, not of the record: a keeper may have died before it could say that it made one.
     for (const Helper& helper : dead)
-        sys::Cgroup::clear_left_behind(helper.id);
+        sys::Cgroup::clear_left_behind(helper.id, helper.facts.spare.empty());
     std::unordered_map<std::string, std::vector<int>> ended;
     // Politely the first time; what is found again had been forked meanwhile, or does not listen.
     bool polite = true;
@@ -129,12 +155,16 @@ std::vector<Swept> sweep(const std::string& directory) {
             if (one.process.wait_ended(deadline))
                 ended[one.id].push_back(one.process.pid());
         bool quiet = marked.empty() && std::none_of(dead.begin(), dead.end(), [&](const Helper& helper) {
-                         return is_held(directory, helper.id);
+                         return helper.facts.spare.empty() && is_held(directory, helper.id);
                      });
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
+    for (const Ownership& mine : claimed)
+        remove_files(mine);
+    claimed.clear();
     for (Helper& helper : dead) {
-        remove_unowned(directory, helper.id);
+        if (helper.info.state == SlotState::orphaned)
+            remove_unowned(directory, helper.id);
         out.push_back({.id = helper.id, .label = helper.facts.label, .ended = ended[helper.id]});
     }
     return out;

@@ -29,8 +29,8 @@ public:
     bool limit_memory(unsigned long long bytes);
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    // Ends and removes what an earlier keeper of this id left.
-    static void clear_left_behind(const std::string& id);
+    // Removes what an earlier keeper of this id left; with `end`, ends everything inside first.
+    static void clear_left_behind(const std::string& id, bool end);
 
 private:
     Cgroup(std::string path, Fd procs) : path_(std::move(path)), procs_(std::move(procs)) {}

@@ -107,7 +107,7 @@ bool Cgroup::limit_memory(unsigned long long bytes) {
     return write_to(path_ + "/memory.max", std::to_string(bytes)).has_value();
 }
 
-void Cgroup::clear_left_behind(const std::string& id) {
+void Cgroup::clear_left_behind(const std::string& id, bool end) {
     auto own = own_cgroup();
     if (!own)
         return;
@@ -115,6 +115,10 @@ void Cgroup::clear_left_behind(const std::string& id) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return;
+    if (!end) {
+        (void)remove_tree(path);
+        return;
+    }
     (void)write_to(path + "/cgroup.kill", "1");
     // The kernel tells when the last has gone; reading is what arms the next telling.
     Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));

@@ -4,6 +4,8 @@
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 
+#include <sys/types.h>
+
 #include <csignal>
 #include <initializer_list>
 #include <optional>
@@ -12,13 +14,15 @@ namespace holdfast::sys {
 
 class SignalQueue {
 public:
-    // Blocks these signals in this thread and queues them here. A program for a single-threaded process.
+    // Blocks these signals in this thread and queues them here. A program for a single-threaded process. HUP, INT and QUIT
+    // that whoever started us had us ignore (nohup, a shell's background job) stay ignored.
     static Result<SignalQueue> of(std::initializer_list<int> signals);
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     struct Arrived {
         int signal = 0;
         bool from_kernel = false; // by the terminal (Ctrl-C, hang-up), not by kill(2)
+        pid_t sender = 0;         // 0: unknown, or in a PID namespace that is not below ours
     };
     [[nodiscard]] std::optional<Arrived> next() const;
 

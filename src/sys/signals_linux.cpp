@@ -7,11 +7,20 @@
 
 namespace holdfast::sys {
 
+namespace {
+bool stays_ignored(int signal) {
+    struct sigaction now {};
+    return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) && ::sigaction(signal, nullptr, &now) == 0 &&
+           now.sa_handler == SIG_IGN;
+}
+} // namespace
+
 Result<SignalQueue> SignalQueue::of(std::initializer_list<int> signals) {
     sigset_t set;
     ::sigemptyset(&set);
     for (int signal : signals)
-        ::sigaddset(&set, signal);
+        if (!stays_ignored(signal)) // blocked, it would be queued all the same
+            ::sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd)
@@ -23,7 +32,8 @@ std::optional<SignalQueue::Arrived> SignalQueue::next() const {
     signalfd_siginfo info{};
     if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
         return std::nullopt;
-    return Arrived{.signal = static_cast<int>(info.ssi_signo), .from_kernel = info.ssi_code == SI_KERNEL};
+    return Arrived{.signal = static_cast<int>(info.ssi_signo), .from_kernel = info.ssi_code == SI_KERNEL,
+                   .sender = static_cast<pid_t>(info.ssi_pid)};
 }
 
 void ignore_signal(int signal) {

@@ -135,6 +135,36 @@ TEST(G1OneOwner, a_second_process_waits_answers_health_and_takes_over) {
     EXPECT_EQ(second.call("core.health").at("result").at("counts").at("traces"), 1);
 }
 
+TEST(MemoryDeadline, turn_start_is_answered_in_time_while_the_store_is_not_open_and_its_episode_holds) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    MemoryProcess second(home.path()); // its store stays closed as long as the owner lives
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    const auto started = second.call("turn.start", {{"agent", "a"},
+                                                    {"sessionId", "s2"},
+                                                    {"userText", "hello there"},
+                                                    {"ts", now},
+                                                    {"deadlineAt", now + 200}});
+    ASSERT_TRUE(started.contains("result")) << json::serialize(started);
+    EXPECT_EQ(started.at("result").at("cut"), true);
+    const auto episode = started.at("result").at("query").at("episodeId");
+    owner.close_input();
+    EXPECT_EQ(owner.wait(), 0);
+    const auto ended = second.call("turn.end", {{"agent", "a"},
+                                                {"sessionId", "s2"},
+                                                {"episodeId", episode},
+                                                {"agentText", "hi"},
+                                                {"toolCalls", json::array()},
+                                                {"ts", now + 1}});
+    ASSERT_TRUE(ended.contains("result")) << json::serialize(ended);
+    // What turn.start said is part of the turn, although turn.end did not repeat it.
+    const auto trace = second.call("memory.get_trace", {{"id", ended.at("result").at("traceId")}});
+    EXPECT_EQ(trace.at("result").at("userText"), "hello there");
+}
+
 TEST(G10NothingAcknowledgedIsLost, terminated_it_commits_what_it_read_and_leaves_in_time) {
     const TempHome home;
     {

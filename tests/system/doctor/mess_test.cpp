@@ -1,6 +1,8 @@
 // doctor on a made-up mess: every true finding, no false one.
 #include "mess_fixture.hpp"
 
+#include "core/text.hpp"
+
 namespace holdfast::doctor {
 namespace {
 
@@ -11,7 +13,7 @@ std::string to_string(const Seen& seen) {
     for (const auto& [kind, pids] : seen) {
         out += kind;
         for (int pid : pids)
-            out += " " + std::to_string(pid);
+            out += core::cat(" ", pid);
         out += "\n";
     }
     return out;

@@ -89,6 +89,10 @@ void Scene::start_unguarded(std::vector<std::string> command) {
     begin(std::move(spec), true);
 }
 
+void Scene::find_keeper() {
+    keeper_ = keeper_of(front_.pid());
+}
+
 void Scene::kill_both_guards() const {
     // Not the other way round: the kernel continues a stopped keeper whose front has died (an orphaned
     // process group).

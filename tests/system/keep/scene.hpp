@@ -60,6 +60,8 @@ public:
     [[nodiscard]] const std::vector<pid_t>& animals() const { return animals_; } // as it reported them
     // Both at once, as far as they can tell: neither has a moment in which it alone is alive and runs.
     void kill_both_guards() const;
+    // For a start that was not waited for.
+    void find_keeper();
     void tell_host(char letter);
     // What the host says the command's exit status was.
     int status();

@@ -1,8 +1,8 @@
-#include "keep/spare.hpp"
+#include "registry/spare.hpp"
 
 #include "core/text.hpp"
 
-namespace holdfast::keep {
+namespace holdfast::registry {
 
 void SpareList::Free::operator()(regex_t* expression) const {
     ::regfree(expression);
@@ -31,4 +31,4 @@ bool SpareList::matches(const std::string& command_line) const {
     return false;
 }
 
-} // namespace holdfast::keep
+} // namespace holdfast::registry

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::keep {
+namespace holdfast::registry {
 
 class SpareList {
 public:
@@ -25,4 +25,4 @@ private:
     std::vector<std::unique_ptr<regex_t, Free>> compiled_;
 };
 
-} // namespace holdfast::keep
+} // namespace holdfast::registry

@@ -1,0 +1,47 @@
+// A request of the host from its submission to its answer.
+#pragma once
+
+#include "core/moment.hpp"
+#include "holdfast/supervisor.hpp"
+#include "rpc/peer.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace holdfast::supervise {
+
+class CallState {
+public:
+    // Given by the caller.
+    rpc::HoldTag hold = 0;
+    std::string method;
+    std::string params;
+    core::Moment deadline = core::never;
+    bool idempotent = false;
+    Generation only = 0;
+    Answered answered;
+    std::weak_ptr<Helper> helper;
+
+    // Under the helper's lock.
+    enum class Place { nowhere, waiting, sent, over };
+    Place place = Place::nowhere;
+    std::uint64_t number = 0;        // in the waiting list, or the id of the call
+    Generation generation = 0;       // it was sent to
+    std::shared_ptr<CallState> self; // while the peer knows it by its address
+
+    // Ends it: exactly once, outside of all locks.
+    void finish(Result<Reply> result);
+    [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
+    // True when it is done.
+    bool wait_until(core::Moment due) const noexcept;
+    // The outcome, moved out. Only when done.
+    Result<Reply> take();
+
+private:
+    std::atomic<std::uint32_t> done_{0};
+    std::optional<Result<Reply>> outcome_;
+};
+
+} // namespace holdfast::supervise

@@ -1,0 +1,233 @@
+#include "supervise/core.hpp"
+
+#include "core/places.hpp"
+#include "core/stop_plan.hpp"
+#include "core/text.hpp"
+#include "keep/keeper_options.hpp"
+#include "registry/sweep.hpp"
+#include "rpc/json_scan.hpp"
+#include "sys/directories.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace holdfast::supervise {
+
+namespace {
+
+constexpr std::size_t remembered_helpers = 256; // idle ones; more are forgotten
+
+std::optional<std::string> from_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void add_part(std::string& key, std::string_view part) {
+    key += core::cat(part.size(), ':');
+    key += part;
+}
+
+void add_parts(std::string& key, const std::vector<std::string>& parts) {
+    key += core::cat(parts.size(), ';');
+    for (const std::string& part : parts)
+        add_part(key, part);
+}
+
+} // namespace
+
+std::string key_of(const HelperSpec& spec) {
+    // Lengths before texts, so that no text can look like two.
+    std::string key;
+    add_parts(key, spec.command);
+    add_part(key, spec.directory);
+    key += spec.environment ? 'e' : 'i';
+    if (spec.environment)
+        add_parts(key, *spec.environment);
+    add_parts(key, spec.extra_environment);
+    key += core::cat(static_cast<int>(spec.framing), ',', static_cast<int>(spec.cancel), ',');
+    add_part(key, spec.key);
+    return key;
+}
+
+Result<void> check(const HelperSpec& spec) {
+    if (spec.command.empty() || spec.command.front().empty())
+        return fail(Errc::invalid_argument, "a helper needs a command");
+    for (const std::string& word : spec.command)
+        if (word.find('\0') != std::string::npos)
+            return fail(Errc::invalid_argument, "a word of the command contains a zero byte");
+    for (const auto* variables : {&spec.extra_environment, spec.environment ? &*spec.environment : nullptr})
+        if (variables != nullptr)
+            for (const std::string& variable : *variables)
+                if (variable.find('=') == std::string::npos || variable.front() == '=' ||
+                    variable.find('\0') != std::string::npos)
+                    return fail(Errc::invalid_argument,
+                                core::cat("\"", variable, "\" is not of the form NAME=value"));
+    if (auto plan = core::parse_stop_plan(spec.stop_plan); !plan)
+        return std::unexpected(plan.error());
+    if (auto containment = keep::parse_containment(spec.containment); !containment)
+        return std::unexpected(containment.error());
+    if (spec.ready_by == ReadyBy::health && spec.health.method.empty())
+        return fail(Errc::invalid_argument, "readiness by health needs a health method");
+    if (!rpc::is_json(spec.health.params))
+        return fail(Errc::invalid_argument, "the params of the health method are not JSON");
+    for (const Millis span : {spec.stall, spec.linger, spec.serve_within, spec.health.every,
+                              spec.health.within, spec.health.while_starting, spec.restart.cool_down})
+        if (span < Millis{0})
+            return fail(Errc::invalid_argument, "a time of the helper's spec is negative");
+    return core::check(core::BackoffPolicy{.first = spec.restart.first,
+                                           .initial = spec.restart.initial,
+                                           .factor = spec.restart.factor,
+                                           .max = spec.restart.max,
+                                           .jitter = spec.restart.jitter,
+                                           .reset_after_held = spec.restart.reset_after_held,
+                                           .max_failures = spec.restart.max_failures,
+                                           .window = spec.restart.window});
+}
+
+Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
+    std::string profile = options.profile;
+    if (profile.empty())
+        profile = from_environment("HOLDFAST_PROFILE").value_or("");
+    if (profile.empty())
+        profile = "default";
+    auto places = core::resolve_places(from_environment, ::geteuid(), profile);
+    auto program = find_keeper_program(options.keeper_program);
+    if (!places || !program)
+        return std::unexpected(!places ? places.error() : program.error());
+    if (auto made = sys::make_directories(places->helpers); !made)
+        return std::unexpected(made.error());
+    if (auto checked = sys::check_private_directory(places->helpers); !checked)
+        return std::unexpected(checked.error());
+    auto made = std::make_shared<Core>(std::make_shared<Engine>(KeeperPlace{*program, *places}));
+    auto loop = Loop::start([weak = std::weak_ptr<Core>(made)](core::Moment now) {
+        const auto alive = weak.lock();
+        return alive ? alive->tick(now) : core::never;
+    });
+    if (!loop)
+        return std::unexpected(loop.error());
+    made->engine_->loop = std::move(*loop);
+    // What a double kill left behind earlier is ended beside the first start, not before it.
+    made->engine_->sweeper.post([directory = places->helpers] { registry::sweep(directory); });
+    return made;
+}
+
+Core::Core(std::shared_ptr<Engine> engine)
+    : engine_(std::move(engine)) {}
+
+Core::~Core() {
+    // The last reference may be dropped by a callback or by the loop's tick: then nothing can be waited for
+    // here.
+    if (engine_->loop)
+        engine_->loop->stop();
+    engine_->sweeper.stop();
+    engine_->handlers.stop();
+    engine_->notes.stop();
+    engine_->answers.stop();
+}
+
+core::Moment Core::tick(core::Moment now) {
+    std::vector<std::shared_ptr<Helper>> helpers;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [key, helper] : helpers_)
+            helpers.push_back(helper);
+    }
+    core::Moment due = core::never;
+    for (const auto& helper : helpers)
+        due = std::min(due, helper->tick(now));
+    if (!helpers.empty()) {
+        const std::scoped_lock lock(engine_->rest_mutex);
+        engine_->rest_changed.notify_all();
+    }
+    return due;
+}
+
+void Core::forget_some() {
+    if (helpers_.size() <= remembered_helpers)
+        return;
+    std::erase_if(helpers_, [](const auto& entry) { return entry.second->is_forgettable(); });
+}
+
+Result<Hold> Core::hold(const HelperSpec& spec) {
+    std::string key = key_of(spec);
+    std::shared_ptr<Helper> helper;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (shut_)
+            return fail(Errc::closed, "the supervisor was shut down");
+        if (const auto at = helpers_.find(key); at != helpers_.end()) {
+            helper = at->second;
+        } else {
+            if (auto checked = check(spec); !checked)
+                return std::unexpected(checked.error());
+            forget_some();
+            helper = std::make_shared<Helper>(key, spec, engine_);
+            helpers_.emplace(std::move(key), helper);
+        }
+        // Under the lock, so that it is not forgotten in between.
+        auto tag = helper->hold(spec);
+        if (!tag)
+            return std::unexpected(tag.error());
+        return Hold(std::move(helper), *tag);
+    }
+}
+
+bool Core::at_rest() const {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::all_of(helpers_, [](const auto& entry) { return entry.second->is_closed(); });
+}
+
+Result<void> Core::shutdown(std::optional<Millis> at_most) {
+    std::vector<std::shared_ptr<Helper>> helpers;
+    {
+        const std::scoped_lock lock(mutex_);
+        shut_ = true;
+        for (const auto& [key, helper] : helpers_)
+            helpers.push_back(helper);
+    }
+    for (const auto& helper : helpers)
+        helper->shutdown();
+    if (engine_->loop->on_own_thread())
+        return {}; // it goes on by itself
+    const core::Moment due = at_most ? core::after(now_moment(), *at_most) : core::never;
+    for (;;) {
+        std::unique_lock lock(engine_->rest_mutex);
+        if (engine_->unreaped == 0) {
+            lock.unlock();
+            if (at_rest())
+                break;
+            lock.lock();
+        }
+        const core::Moment now = now_moment();
+        if (now >= due)
+            return fail(Errc::timed_out, "helpers are still ending");
+        // Bounded, because a helper's last step and this look are under different locks.
+        engine_->rest_changed.wait_for(
+            lock, std::min<std::chrono::nanoseconds>(due - now, std::chrono::milliseconds(20)));
+    }
+    std::string left;
+    for (const auto& helper : helpers)
+        if (const std::string named = helper->survivors(); !named.empty())
+            left += core::cat(left.empty() ? "" : ", ", named);
+    if (!left.empty())
+        return fail(Errc::survivors, core::cat("could not be ended: ", left));
+    return {};
+}
+
+std::vector<std::pair<std::string, HelperStatus>> Core::status() const {
+    std::vector<std::shared_ptr<Helper>> helpers;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [key, helper] : helpers_)
+            helpers.push_back(helper);
+    }
+    std::vector<std::pair<std::string, HelperStatus>> out;
+    for (const auto& helper : helpers)
+        out.emplace_back(helper->key(), helper->status());
+    return out;
+}
+
+} // namespace holdfast::supervise

@@ -1,0 +1,112 @@
+// A thread that waits for an answer reads the helper's output by itself, if nobody else does: the answer then
+// arrives where it is wanted, without waking another thread first. While it reads, the loop does not; what it
+// reads for others it hands out as the loop would.
+#include "supervise/helper.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+namespace holdfast::supervise {
+
+namespace {
+constexpr std::size_t read_bytes = std::size_t{16} << 10; // on the caller's stack, which may be small
+
+timespec span_until(core::Moment due) {
+    const auto left = std::max<std::int64_t>(0, (due - now_moment()).count());
+    return {.tv_sec = static_cast<time_t>(left / 1'000'000'000),
+            .tv_nsec = static_cast<long>(left % 1'000'000'000)};
+}
+} // namespace
+
+bool Helper::may_lead() const {
+    return leader_ == nullptr && kept_ && usable() && leader_wake_.valid();
+}
+
+void Helper::wake_leader() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(leader_wake_.get(), &one, sizeof one));
+}
+
+// Before the descriptor goes, or when the loop must read: the leader leaves at once.
+void Helper::evict_leader(std::unique_lock<std::mutex>& lock) {
+    if (leader_ == nullptr)
+        return;
+    evict_ = true;
+    wake_leader();
+    Turn* const mine = turn_;
+    turn_ = nullptr;
+    changed_.wait(lock, [this] { return leader_ == nullptr; });
+    turn_ = mine;
+    evict_ = false;
+}
+
+bool Helper::await(CallState& call, core::Moment due) {
+    int output = -1;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!leader_wake_.valid()) {
+            const sys::ForkShield::NoFork no_fork;
+            leader_wake_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+            if (leader_wake_)
+                leader_shield_.add(leader_wake_.get(), no_fork);
+        }
+        if (!call.done() && call.place == CallState::Place::sent && may_lead()) {
+            leader_ = &call;
+            output = kept_->output_fd();
+            engine_->loop->change(output, 0);
+        }
+    }
+    if (output < 0)
+        return call.wait_until(due);
+
+    std::array<char, read_bytes> buffer;
+    std::array<pollfd, 2> fds{{{.fd = output, .events = POLLIN, .revents = 0},
+                               {.fd = leader_wake_.get(), .events = POLLIN, .revents = 0}}};
+    bool leading = true;
+    while (leading && !call.done()) {
+        timespec span{};
+        if (due != core::never)
+            span = span_until(due);
+        const int n = ::ppoll(fds.data(), fds.size(), due == core::never ? nullptr : &span, nullptr);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break;
+        if (n < 0)
+            continue;
+        if (fds[1].revents != 0) {
+            std::uint64_t ignored = 0;
+            static_cast<void>(!::read(fds[1].fd, &ignored, sizeof ignored));
+            const std::scoped_lock lock(mutex_);
+            // Either it is to leave, or its call is over, which is about to be said.
+            leading = !evict_ && call.place == CallState::Place::sent;
+        }
+        if (fds[0].revents != 0 && leading) {
+            const ssize_t size = ::read(output, buffer.data(), buffer.size());
+            if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+                break; // the loop sees the same, and deals with it
+            if (size > 0) {
+                Turn turn(*this);
+                turn.by_leader_ = true;
+                if (peer_)
+                    peer_->receive(std::string_view(buffer.data(), static_cast<std::size_t>(size)),
+                                   now_moment());
+            }
+        }
+    }
+    {
+        const std::scoped_lock lock(mutex_);
+        leader_ = nullptr;
+        if (evict_)
+            changed_.notify_all();
+        else
+            engine_->loop->change(output, EPOLLIN);
+    }
+    return call.wait_until(due);
+}
+
+} // namespace holdfast::supervise

@@ -1,0 +1,325 @@
+// The process of a generation: started, heard, read, and torn down, all on the loop's thread.
+#include "core/stop_plan.hpp"
+#include "core/text.hpp"
+#include "registry/sweep.hpp"
+#include "supervise/helper.hpp"
+#include "sys/errors.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace holdfast::supervise {
+
+using core::EventKind;
+using core::HelperPhase;
+
+namespace {
+
+constexpr std::size_t read_bytes = std::size_t{64} << 10;
+constexpr int reads_in_a_row = 16; // then the loop looks after others
+
+rpc::PeerOptions peer_options(const HelperSpec& spec) {
+    rpc::PeerOptions out;
+    out.framing = spec.framing == RpcFraming::newline ? rpc::Framing::newline : rpc::Framing::content_length;
+    out.cancel = spec.cancel == RpcCancel::lsp   ? rpc::CancelStyle::lsp
+                 : spec.cancel == RpcCancel::mcp ? rpc::CancelStyle::mcp
+                                                 : rpc::CancelStyle::silent;
+    out.serve_within = spec.serve_within;
+    out.limits.max_message = spec.limits.max_message;
+    out.limits.max_in_flight = spec.limits.max_in_flight;
+    out.limits.max_unsent_bytes = spec.limits.max_unsent_bytes;
+    out.limits.max_requests = spec.limits.max_requests;
+    return out;
+}
+
+// Errors of a start that trying again cannot help.
+bool is_permanent(int error) {
+    return error == ENOENT || error == EACCES || error == ENOTDIR || error == ENOEXEC || error == EISDIR ||
+           error == ELOOP || error == ENAMETOOLONG || error == E2BIG;
+}
+
+} // namespace
+
+void Helper::start_process(Generation generation) {
+    HelperSpec spec;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (machine_.generation != generation ||
+            core::facts_of(machine_.phase).process != core::Process::asked)
+            return;
+        spec = spec_;
+    }
+    std::string survivors_left = survivors();
+    // Without the lock: starting takes the better part of a millisecond, and nobody else starts anything.
+    auto kept =
+        survivors_left.empty()
+            ? KeptProcess::start(spec, engine_->place, generation)
+            : fail(Errc::survivors, core::cat("left over from an earlier generation: ", survivors_left));
+    Turn turn(*this);
+    ++starts_;
+    helper_spawned_ = watching_writable_ = input_broken_ = draining_ = false;
+    drain_due_ = health_due_ = core::never;
+    health_call_ = 0;
+    if (!kept) {
+        start_error_ = kept.error().message;
+        const bool permanent = kept.error().code != Errc::survivors && kept.error().code != Errc::no_space;
+        apply(core::Event::of_spawn_failed(generation, kept.error().sys, permanent));
+        return;
+    }
+    start_error_.clear();
+    kept_ = std::move(*kept);
+    output_open_ = true;
+    if (peer_) {
+        forget_written();
+        noise_before_ += peer_->counters().noise + peer_->counters().oversize;
+        peer_.reset();
+    }
+    watch_process();
+}
+
+void Helper::watch_process() {
+    Loop& loop = *engine_->loop;
+    const auto call = [weak = weak_from_this()](void (Helper::*member)(std::uint32_t)) {
+        return [weak, member](std::uint32_t events) {
+            if (const auto self = weak.lock())
+                ((*self).*member)(events);
+        };
+    };
+    loop.watch(kept_->control_fd(), EPOLLIN, call(&Helper::on_control));
+    loop.watch(kept_->notify_fd(), EPOLLIN, call(&Helper::on_notify));
+    loop.watch(kept_->input_fd(), 0, call(&Helper::on_writable));
+    loop.watch(kept_->output_fd(), EPOLLIN, call(&Helper::on_output));
+}
+
+void Helper::on_control(std::uint32_t) {
+    keep::Message message;
+    // Each word may be the last: hear() can tear the process down.
+    while (kept_) {
+        switch (kept_->hear(message)) {
+        case keep::Control::State::nothing_yet:
+            return;
+        case keep::Control::State::closed:
+            keeper_is_gone();
+            return;
+        case keep::Control::State::message:
+            hear(message);
+            break;
+        }
+    }
+}
+
+void Helper::hear(const keep::Message& message) {
+    if (message.word == "spawned") {
+        const auto pid = static_cast<pid_t>(message.number(0));
+        kept_->note_helper(pid, message.values.size() > 1 ? message.values[1] : "plain");
+        log_event(kept_->generation() > 1 ? "respawned" : "spawned");
+        Turn turn(*this);
+        helper_spawned_ = true;
+        peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
+                                            static_cast<rpc::PeerEvents&>(*this));
+        apply(core::Event::of(EventKind::spawned, machine_.generation));
+        if (spec_.ready_by == ReadyBy::start)
+            apply(core::Event::of(EventKind::ready, machine_.generation));
+        else if (spec_.ready_by == ReadyBy::health)
+            health_due_ = now_moment();
+    } else if (message.word == "failed" || message.word == "refused") {
+        const int error = message.word == "failed" ? static_cast<int>(message.number(0)) : 0;
+        Turn turn(*this);
+        if (message.word == "failed") {
+            start_error_ =
+                core::cat("cannot start \"", spec_.command.front(), "\": ", sys::describe_errno(error));
+        } else {
+            start_error_.clear();
+            for (const std::string& word : message.values)
+                start_error_ += core::cat(start_error_.empty() ? "" : " ", word);
+        }
+        tear_down();
+        apply(core::Event::of_spawn_failed(machine_.generation, error, error == 0 || is_permanent(error)));
+    } else if (message.word == "exited") {
+        const int status = static_cast<int>(message.number(0));
+        const int signal = static_cast<int>(message.number(1));
+        log_event(signal != 0 ? "killed" : "exited", status);
+        // What it wrote before its end is read first: an answer that is there counts.
+        if (output_open_ && !read_output(true))
+            output_ended();
+        Turn turn(*this);
+        const core::Failure failure = signal != 0 ? core::Failure{core::FailureKind::killed, signal}
+                                                  : core::Failure{core::FailureKind::exited, status};
+        apply(core::Event::of_exit(machine_.generation, failure));
+    } else if (message.word == "survivor") {
+        if (auto process = sys::PidFd::open(static_cast<pid_t>(message.number(0)))) {
+            const std::scoped_lock lock(mutex_);
+            survivors_.push_back(std::move(*process));
+        }
+    } else if (message.word == "done") {
+        Turn turn(*this);
+        tear_down();
+        apply(core::Event::of(EventKind::tree_gone, machine_.generation));
+    }
+}
+
+void Helper::on_notify(std::uint32_t) {
+    while (kept_) {
+        const auto words = kept_->hear_notify();
+        if (!words)
+            return;
+        if (words->progress_done)
+            kept_->note_progress(*words->progress_done, words->progress_total);
+        Turn turn(*this);
+        const Generation generation = machine_.generation;
+        if (words->progress_done) // never 0, which is "nothing said yet"
+            apply(core::Event::of_progress(generation, *words->progress_done * 2 + 1));
+        if (words->extend_usec)
+            apply(core::Event::of_progress(generation, ++patience_words_ * 2));
+        if (words->ready && spec_.ready_by == ReadyBy::notify)
+            apply(core::Event::of(EventKind::ready, generation));
+    }
+}
+
+void Helper::on_writable(std::uint32_t events) {
+    Turn turn(*this);
+    if (!kept_ || kept_->input_fd() < 0)
+        return;
+    watching_writable_ = false;
+    if ((events & EPOLLERR) != 0) {
+        // Nobody reads any more. Its end is heard of elsewhere; this would be told for ever.
+        input_broken_ = true;
+        engine_->loop->unwatch(kept_->input_fd());
+    } else {
+        engine_->loop->change(kept_->input_fd(), 0);
+    }
+    // The end of the turn writes on.
+}
+
+void Helper::on_output(std::uint32_t) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (leader_ != nullptr)
+            return; // a caller reads by itself; this event was under way
+    }
+    if (kept_ && output_open_ && !read_output(false))
+        output_ended();
+}
+
+bool Helper::read_output(bool to_the_end) {
+    {
+        std::unique_lock lock(mutex_);
+        evict_leader(lock);
+    }
+    std::array<char, read_bytes> buffer;
+    for (int i = 0; to_the_end || i < reads_in_a_row; ++i) {
+        const ssize_t n = ::read(kept_->output_fd(), buffer.data(), buffer.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        if (n == 0)
+            return false;
+        Turn turn(*this);
+        if (peer_)
+            peer_->receive(std::string_view(buffer.data(), static_cast<std::size_t>(n)), now_moment());
+    }
+    return true;
+}
+
+void Helper::output_ended() {
+    engine_->loop->unwatch(kept_->output_fd());
+    Turn turn(*this);
+    output_open_ = false;
+    if (peer_) {
+        peer_->finish(now_moment());
+        peer_->fail_all("the helper closed its output");
+    }
+    changed_.notify_all();
+    // It has exited, or will never answer again. Its exit, which the keeper tells, decides what follows.
+    if (core::facts_of(machine_.phase).process == core::Process::running)
+        kept_->stop("asked");
+}
+
+void Helper::continue_drain() {
+    Turn turn(*this);
+    if (!draining_ || !kept_)
+        return;
+    const core::Moment now = now_moment();
+    kept_->note_phase(Phase::draining);
+    const auto plan = core::parse_stop_plan(spec_.stop_plan);
+    const core::StopStage first = plan ? plan->stages.front() : core::StopStage{};
+    const bool waits = first.action == core::StopAction::end_of_input;
+    if (peer_ && peer_->has_output() && waits && !input_broken_) {
+        if (drain_due_ == core::never)
+            drain_due_ = core::after(now, first.wait);
+        return; // it is told when it has read everything
+    }
+    if (kept_->input_fd() >= 0) {
+        engine_->loop->unwatch(kept_->input_fd());
+        kept_->close_input();
+    }
+    if (waits)
+        drain_due_ = core::after(now, first.wait);
+    else
+        kept_->stop("asked");
+    draining_ = waits;
+}
+
+void Helper::tear_down() {
+    if (!kept_)
+        return;
+    Loop& loop = *engine_->loop;
+    evict_leader(turn_->lock());
+    for (const int fd : {kept_->control_fd(), kept_->notify_fd(), kept_->output_fd()})
+        loop.unwatch(fd);
+    if (kept_->input_fd() >= 0)
+        loop.unwatch(kept_->input_fd());
+    if (peer_ && output_open_)
+        peer_->fail_all(core::describe(machine_.failure));
+    output_open_ = draining_ = false;
+    drain_due_ = core::never;
+    Engine::reap_later(engine_, kept_->take_keeper());
+    kept_.reset();
+}
+
+// The control socket closed without "done": the keeper was killed, or has given up on survivors.
+void Helper::keeper_is_gone() {
+    Turn turn(*this);
+    const Generation generation = machine_.generation;
+    if (!helper_spawned_) {
+        start_error_ = "the keeper ended before it could start the helper";
+        tear_down();
+        apply(core::Event::of_spawn_failed(generation, 0, false));
+        return;
+    }
+    apply(core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
+    kept_->abandon_to_sweep();
+    tear_down();
+    // The rest of the tree carries the entry's lock and mark. Finding and ending it takes a while, and waits.
+    const std::string directory = engine_->place.places.helpers;
+    const bool swept =
+        engine_->sweeper.post([weak = weak_from_this(), engine = engine_, directory, generation] {
+            registry::sweep(directory);
+            engine->loop->post([weak, generation] {
+                if (const auto self = weak.lock()) {
+                    Turn later(*self);
+                    self->apply(core::Event::of(EventKind::tree_gone, generation));
+                }
+            });
+        });
+    if (!swept)
+        apply(core::Event::of(EventKind::tree_gone, generation));
+}
+
+void Helper::log_event(const char* type, std::optional<int> status) {
+    engine_->events.append({.unix_ms = 0,
+                            .type = type,
+                            .id = kept_ ? kept_->id() : std::string(),
+                            .label = label_,
+                            .pid = kept_ ? kept_->helper_pid() : 0,
+                            .reason = {},
+                            .status = status});
+}
+
+} // namespace holdfast::supervise

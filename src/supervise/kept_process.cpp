@@ -1,0 +1,202 @@
+#include "supervise/kept_process.hpp"
+
+#include "core/text.hpp"
+#include "keep/keeper_options.hpp"
+#include "sys/directories.hpp"
+#include "sys/errors.hpp"
+#include "sys/pipes.hpp"
+#include "sys/proc.hpp"
+#include "sys/spawn.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string_view>
+
+extern char** environ; // NOLINT(readability-redundant-declaration)
+
+namespace holdfast::supervise {
+
+namespace {
+
+std::string_view name_part(std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+}
+
+void set_variable(std::vector<std::string>& environment, std::string variable) {
+    std::erase_if(environment, [&](const std::string& one) { return name_part(one) == name_part(variable); });
+    environment.push_back(std::move(variable));
+}
+
+std::vector<std::string> environment_of(const HelperSpec& spec, const std::string& notify_address,
+                                        const std::string& id) {
+    std::vector<std::string> out;
+    if (spec.environment)
+        out = *spec.environment;
+    else
+        for (char** variable = environ; *variable; ++variable)
+            out.emplace_back(*variable);
+    for (const std::string& variable : spec.extra_environment)
+        set_variable(out, variable);
+    // A service manager above the host is not the helper's to talk to.
+    set_variable(out, core::cat("NOTIFY_SOCKET=", notify_address));
+    set_variable(out, core::cat("HOLDFAST_ID=", id));
+    return out;
+}
+
+Result<registry::Entry> make_entry(const HelperSpec& spec, const core::Places& places,
+                                   const std::string& label) {
+    core::HelperFacts facts;
+    facts.label = label;
+    facts.stop_plan = spec.stop_plan;
+    facts.host_pid = ::getpid();
+    facts.host_command = sys::command_line_for_people(facts.host_pid);
+    return registry::Entry::create(places.helpers, spec.command, {}, facts);
+}
+
+} // namespace
+
+KeptProcess::KeptProcess(registry::Entry entry, keep::Control control, sys::NotifySocket notify)
+    : entry_(std::move(entry))
+    , id_(entry_->id())
+    , control_(std::move(control))
+    , notify_(std::move(notify))
+    , keeper_(sys::Fd(), 0) {}
+
+KeptProcess::~KeptProcess() = default;
+
+Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, const KeeperPlace& place,
+                                                        std::uint64_t generation) {
+    const std::string& command = spec.command.front();
+    const std::string label = spec.label.empty() ? command.substr(command.rfind('/') + 1) : spec.label;
+    auto plan = core::parse_stop_plan(spec.stop_plan);
+    auto containment = keep::parse_containment(spec.containment);
+    auto host = sys::PidFd::open(::getpid());
+    auto entry = make_entry(spec, place.places, label);
+    if (!plan || !containment || !host || !entry)
+        return std::unexpected(!plan          ? plan.error()
+                               : !containment ? containment.error()
+                               : !host        ? host.error()
+                                              : entry.error());
+    keep::KeeperOptions options;
+    options.id = entry->id();
+    options.plan = std::move(*plan);
+    options.containment = *containment;
+    options.command = spec.command;
+    if (spec.errors == HelperErrors::log) {
+        const std::string directory = core::cat(place.places.state, "/logs");
+        if (auto made = sys::make_directories(directory); !made)
+            return std::unexpected(made.error());
+        options.log = core::cat(directory, '/', entry->id(), ".log");
+    }
+    if (auto written = entry->update([&](core::HelperFacts& facts) {
+            facts.log = options.log;
+            facts.restarts = static_cast<std::uint32_t>(generation - 1);
+        });
+        !written)
+        return std::unexpected(written.error());
+
+    // The keeper's ends of pipes and socket must be in no other process when this is over.
+    const sys::ForkShield::NoFork no_fork;
+    auto control = keep::Control::make_pair();
+    auto notify = sys::NotifySocket::open();
+    auto input = sys::make_pipe();
+    auto output = sys::make_pipe();
+    if (!control || !notify || !input || !output)
+        return std::unexpected(!control  ? control.error()
+                               : !notify ? notify.error()
+                               : !input  ? input.error()
+                                         : output.error());
+    std::unique_ptr<KeptProcess> kept(
+        new KeptProcess(std::move(*entry), std::move(control->first), std::move(*notify)));
+
+    kept->generation_ = generation;
+    sys::SpawnSpec keeper;
+    keeper.executable = place.program;
+    keeper.directory = spec.directory;
+    keeper.fds = {{input->reading.get(), STDIN_FILENO}, {output->writing.get(), STDOUT_FILENO}};
+    sys::Fd null;
+    if (spec.errors == HelperErrors::discard) {
+        null = sys::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        keeper.fds.emplace_back(null.get(), STDERR_FILENO);
+    }
+    int number = keep::first_life_number;
+    const auto give = [&](int fd) {
+        keeper.fds.emplace_back(fd, number);
+        return number++;
+    };
+    options.life_fds.push_back(give(kept->entry_->ownership().life_fd()));
+    options.control_fd = give(control->second.fd());
+    options.host_fd = give(host->fd());
+    keeper.argv = keep::to_argv(options);
+    keeper.env = environment_of(spec, kept->notify_.address(), kept->id_);
+    auto started = sys::spawn(keeper);
+    if (!started)
+        return std::unexpected(started.error());
+    kept->keeper_ = std::move(*started);
+    kept->input_ = std::move(input->writing);
+    kept->output_ = std::move(output->reading);
+    for (const int fd : {kept->input_.get(), kept->output_.get(), kept->control_.fd(), kept->notify_.fd(),
+                         kept->keeper_.fd()})
+        kept->shield_.add(fd, no_fork);
+    for (const int fd : {kept->input_.get(), kept->output_.get()})
+        if (auto changed = sys::set_nonblocking(fd); !changed)
+            return std::unexpected(changed.error());
+    return kept;
+}
+
+void KeptProcess::close_input() {
+    if (!input_)
+        return;
+    shield_.forget(input_.get());
+    input_.reset();
+}
+
+std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
+    auto text = notify_.next();
+    if (!text)
+        return std::nullopt;
+    return core::read_notify(*text);
+}
+
+void KeptProcess::note_helper(pid_t pid, const std::string& containment) {
+    if (auto process = sys::PidFd::open(pid))
+        helper_ = std::move(*process);
+    if (!entry_)
+        return;
+    // The record tells people and the sweep; a helper runs as well without it (a full disk).
+    static_cast<void>(entry_->update([&](core::HelperFacts& facts) {
+        facts.containment = containment;
+        if (auto identity = sys::identify(keeper_))
+            facts.keeper = *identity;
+        if (helper_)
+            if (auto identity = sys::identify(*helper_))
+                facts.helper = *identity;
+    }));
+}
+
+void KeptProcess::note_phase(Phase phase) {
+    if (!entry_)
+        return;
+    Ownership& ownership = entry_->ownership();
+    static_cast<void>(phase == Phase::ready      ? ownership.ready()
+                      : phase == Phase::draining ? ownership.draining()
+                                                 : ownership.starting());
+}
+
+void KeptProcess::note_progress(std::uint64_t done, std::uint64_t total) {
+    if (entry_)
+        static_cast<void>(entry_->ownership().report_progress(done, total));
+}
+
+void KeptProcess::abandon_to_sweep() {
+    if (helper_)
+        static_cast<void>(helper_->signal(SIGKILL));
+    if (entry_) {
+        entry_->leave_behind();
+        entry_.reset();
+    }
+}
+
+} // namespace holdfast::supervise

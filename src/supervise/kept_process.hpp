@@ -1,0 +1,89 @@
+// One generation of a helper as the kernel sees it: the keeper in front of it, the pipes to its stdio, its
+// entry in the registry, and what keeper and helper say (control socket, sd_notify).
+//
+// Used by the loop's thread, except for what says otherwise. Destroying it while something runs makes the
+// keeper end the tree, because its control socket closes.
+#pragma once
+
+#include "core/notify_text.hpp"
+#include "core/places.hpp"
+#include "holdfast/supervisor.hpp"
+#include "keep/control.hpp"
+#include "registry/entry.hpp"
+#include "sys/fd.hpp"
+#include "sys/fork_shield.hpp"
+#include "sys/notify.hpp"
+#include "sys/pidfd.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::supervise {
+
+struct KeeperPlace {
+    std::string program; // path of holdfast-keep
+    core::Places places;
+};
+
+// Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast, then
+// PATH.
+Result<std::string> find_keeper_program(const std::string& given);
+
+class KeptProcess {
+public:
+    // The keeper runs when this returns; it will say `spawned` or `failed`.
+    static Result<std::unique_ptr<KeptProcess>> start(const HelperSpec& spec, const KeeperPlace& place,
+                                                      std::uint64_t generation);
+    KeptProcess(const KeptProcess&) = delete;
+    KeptProcess& operator=(const KeptProcess&) = delete;
+    ~KeptProcess();
+
+    [[nodiscard]] int input_fd() const noexcept {
+        return input_.get();
+    } // the helper's stdin, non-blocking; -1 once closed
+    [[nodiscard]] int output_fd() const noexcept { return output_.get(); }
+    [[nodiscard]] int control_fd() const noexcept { return control_.fd(); }
+    [[nodiscard]] int notify_fd() const noexcept { return notify_.fd(); }
+    [[nodiscard]] const sys::PidFd& keeper() const noexcept { return keeper_; }
+    [[nodiscard]] sys::PidFd take_keeper() {
+        return std::move(keeper_);
+    } // for reaping, after everything else
+
+    // From any thread, under the helper's lock.
+    void stop(std::string_view reason) const { control_.send("stop " + std::string(reason)); }
+    void close_input();
+
+    keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
+    [[nodiscard]] std::optional<core::NotifyWords> hear_notify() const;
+
+    // The helper has this number, says the keeper.
+    void note_helper(pid_t pid, const std::string& containment);
+    [[nodiscard]] pid_t helper_pid() const noexcept { return helper_ ? helper_->pid() : 0; }
+    // Into the registry's record, for `holdfast ps`.
+    void note_phase(Phase phase);
+    void note_progress(std::uint64_t done, std::uint64_t total);
+
+    // The keeper was killed: the helper's processes are nobody's now. Ends the helper itself at once and
+    // leaves the entry as that of a dead owner, so that registry::sweep() finds the rest by lock and mark.
+    void abandon_to_sweep();
+
+    [[nodiscard]] const std::string& id() const noexcept { return id_; }
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+
+private:
+    KeptProcess(registry::Entry entry, keep::Control control, sys::NotifySocket notify);
+
+    std::optional<registry::Entry> entry_;
+    std::string id_;
+    std::uint64_t generation_ = 0;
+    keep::Control control_;
+    sys::NotifySocket notify_;
+    sys::PidFd keeper_;
+    std::optional<sys::PidFd> helper_;
+    sys::Fd input_;
+    sys::Fd output_;
+    sys::ForkShield shield_; // last, so that it goes first
+};
+
+} // namespace holdfast::supervise

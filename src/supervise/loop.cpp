@@ -1,0 +1,162 @@
+#include "supervise/loop.hpp"
+
+#include "sys/clock.hpp"
+#include "sys/errors.hpp"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace holdfast::supervise {
+
+core::Moment now_moment() noexcept {
+    return core::Moment{sys::boottime_ns()};
+}
+
+Result<std::unique_ptr<Loop>> Loop::start(Tick tick) {
+    std::unique_ptr<Loop> loop(new Loop);
+    loop->tick_ = std::move(tick);
+    {
+        const sys::ForkShield::NoFork no_fork;
+        loop->epoll_ = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
+        loop->event_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!loop->epoll_ || !loop->event_)
+            return sys::fail_sys("create an event loop");
+        loop->shield_.add(loop->epoll_.get(), no_fork);
+        loop->shield_.add(loop->event_.get(), no_fork);
+    }
+    epoll_event event{.events = EPOLLIN, .data = {.fd = loop->event_.get()}};
+    if (::epoll_ctl(loop->epoll_.get(), EPOLL_CTL_ADD, loop->event_.get(), &event) != 0)
+        return sys::fail_sys("create an event loop");
+    // The host's signals are for the host's threads.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::pthread_setname_np(loop->thread_.native_handle(), "holdfast");
+    return loop;
+}
+
+Loop::~Loop() {
+    stop();
+    if (thread_.joinable())
+        thread_.detach(); // destroyed from a callback of its own: the thread ends right after
+}
+
+void Loop::stop() {
+    stopping_ = true;
+    if (on_own_thread())
+        return;
+    interrupt();
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void Loop::interrupt() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(event_.get(), &one, sizeof one)); // full means that it is awake already
+}
+
+void Loop::post(Task task) {
+    bool first = false;
+    {
+        const std::scoped_lock lock(tasks_mutex_);
+        if (stopping_)
+            return;
+        first = tasks_.empty();
+        tasks_.push_back(std::move(task));
+    }
+    if (first && !on_own_thread())
+        interrupt();
+}
+
+void Loop::wake_by(core::Moment due) {
+    std::int64_t known = wakes_at_.load();
+    while (due.count() < known)
+        if (wakes_at_.compare_exchange_weak(known, due.count())) {
+            if (!on_own_thread())
+                interrupt();
+            return;
+        }
+}
+
+void Loop::watch(int fd, std::uint32_t events, Ready ready) {
+    watched_[fd] = std::make_shared<Ready>(std::move(ready));
+    epoll_event event{.events = events, .data = {.fd = fd}};
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+void Loop::unwatch(int fd) {
+    if (watched_.erase(fd) != 0)
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Loop::change(int fd, std::uint32_t events) const {
+    epoll_event event{.events = events, .data = {.fd = fd}};
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void Loop::run_tasks() {
+    std::vector<Task> tasks;
+    {
+        const std::scoped_lock lock(tasks_mutex_);
+        tasks.swap(tasks_);
+    }
+    for (Task& task : tasks) {
+        if (stopping_)
+            return;
+        task();
+    }
+}
+
+void Loop::run() {
+    std::array<epoll_event, 32> events;
+    while (!stopping_) {
+        run_tasks();
+        // From here on whoever has something earlier than what is known lowers wakes_at_; what the tick finds
+        // is merged into it, so nothing that came in between is lost.
+        wakes_at_ = core::never.count();
+        std::int64_t due = tick_(now_moment()).count();
+        std::int64_t known = wakes_at_.load();
+        while (due < known && !wakes_at_.compare_exchange_weak(known, due)) {
+        }
+        due = std::min(due, known);
+        bool more = false;
+        {
+            const std::scoped_lock lock(tasks_mutex_);
+            more = !tasks_.empty();
+        }
+        std::int64_t wait_ms = -1;
+        if (due != core::never.count()) {
+            const std::int64_t left = due - now_moment().count();
+            wait_ms = left <= 0 ? 0 : std::min<std::int64_t>((left + 999'999) / 1'000'000, 3'600'000);
+        }
+        const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                       more ? 0 : static_cast<int>(wait_ms));
+        for (int i = 0; i < count && !stopping_; ++i) {
+            const int fd = events[static_cast<std::size_t>(i)].data.fd;
+            if (fd == event_.get()) {
+                std::uint64_t ignored = 0;
+                static_cast<void>(!::read(fd, &ignored, sizeof ignored));
+                continue;
+            }
+            const auto at = watched_.find(fd);
+            if (at == watched_.end())
+                continue; // unwatched by an earlier callback of this round
+            const std::shared_ptr<Ready> ready = at->second;
+            (*ready)(events[static_cast<std::size_t>(i)].events);
+        }
+    }
+    const std::scoped_lock lock(tasks_mutex_);
+    tasks_.clear();
+}
+
+} // namespace holdfast::supervise

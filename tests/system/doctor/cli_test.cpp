@@ -1,0 +1,71 @@
+// The two commands, from outside.
+#include "mess_fixture.hpp"
+
+#include "core/json_fields.hpp"
+
+namespace holdfast::doctor {
+namespace {
+
+class DoctorCommand : public MadeUpMess {
+protected:
+    harness::Finished holdfast(std::vector<std::string> words) {
+        auto finished = home.run(std::move(words), harness::Deadline::in(60s));
+        EXPECT_TRUE(finished) << finished.error().message;
+        return finished.value_or(harness::Finished{});
+    }
+    [[nodiscard]] std::string under() const { return std::to_string(mess.pid()); }
+    // Of all true orphans: how many are still there?
+    [[nodiscard]] std::size_t orphans_alive() const {
+        std::size_t count = 0;
+        for (const Truth& truth : truths)
+            if (truth.expectation == "orphaned!")
+                for (int pid : truth.pids)
+                    count += alive(pid) ? 1U : 0U;
+        return count;
+    }
+};
+
+TEST_F(DoctorCommand, TellsThenShowsThenEnds) {
+    auto told = holdfast({"doctor", "--json", "--under", under()});
+    EXPECT_TRUE(told.status.exited_with(0)) << told.err;
+    auto report = core::parse_object(told.out);
+    ASSERT_TRUE(report) << told.out;
+    const auto& totals = report->at("totals").as_object();
+    std::size_t orphans = orphans_alive();
+    ASSERT_GT(orphans, 10U);
+    EXPECT_EQ(core::unsigned_field(totals.at("reapable").as_object(), "processes"), orphans);
+
+    auto words = holdfast({"doctor", "--under", under()});
+    EXPECT_TRUE(words.status.exited_with(0));
+    EXPECT_TRUE(words.out.contains("Proven left over: " + std::to_string(orphans) + " processes"))
+        << words.out;
+
+    auto shown = holdfast({"reap", "--under", under()});
+    EXPECT_TRUE(shown.status.exited_with(0)) << shown.err;
+    EXPECT_TRUE(shown.out.contains("dry run")) << shown.out;
+    EXPECT_EQ(orphans_alive(), orphans);
+
+    auto ended = holdfast({"reap", "--yes", "--json", "--grace", "500ms", "--under", under()});
+    EXPECT_TRUE(ended.status.exited_with(0)) << ended.err;
+    auto answer = core::parse_object(ended.out);
+    ASSERT_TRUE(answer) << ended.out;
+    EXPECT_TRUE(core::bool_field(*answer, "complete"));
+    EXPECT_EQ(orphans_alive(), 0U);
+    for (const Truth& truth : truths)
+        for (int pid : truth.pids)
+            EXPECT_TRUE(alive(pid) || truth.expectation == "orphaned!" || truth.expectation == "zombie!")
+                << truth.name;
+}
+
+TEST_F(DoctorCommand, WrongWordsAreNamed) {
+    auto no_number = holdfast({"reap", "--yes", "--under", "everything"});
+    EXPECT_TRUE(no_number.status.exited_with(64));
+    EXPECT_TRUE(no_number.err.contains("\"everything\"")) << no_number.err;
+    auto nobody = holdfast({"doctor", "--under", "1073741823"});
+    EXPECT_TRUE(nobody.status.exited_with(3));
+    EXPECT_TRUE(nobody.err.contains("no process 1073741823")) << nobody.err;
+    EXPECT_GT(orphans_alive(), 10U);
+}
+
+} // namespace
+} // namespace holdfast::doctor

@@ -1,0 +1,85 @@
+// G7 patience: who starts and moves is left alone; who stands still is replaced in bounded time. The field's
+// case, scaled: a database that takes long to open, starters that arrive all the time under replace, each
+// with less patience than the opening takes.
+#include "slot/actor.hpp"
+
+#include <chrono>
+#include <list>
+#include <thread>
+
+namespace holdfast::slot_test {
+namespace {
+
+class Patience : public SlotTest {};
+constexpr auto stall = std::chrono::milliseconds(1000);
+
+TEST_F(Patience, ASlowStartWithProgressSurvivesEveryStarter) {
+    Actor owner = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    auto began = std::chrono::steady_clock::now();
+    std::list<Actor> starters;
+    // Three times the patience of everybody who arrives.
+    for (int step = 1; std::chrono::steady_clock::now() - began < 3 * stall; ++step) {
+        ASSERT_EQ(owner.ask("progress " + std::to_string(step)), "ok");
+        if (step % 10 == 1) {
+            starters.push_back(actor());
+            starters.back().tell("acquire replace stall=1000 grace=100");
+        }
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(20)); // the pace of the opening, not a wait for anything
+    }
+    EXPECT_GT(starters.size(), 3u);
+    for (Actor& starter : starters)
+        EXPECT_FALSE(starter.answers_within(0));
+    EXPECT_TRUE(owner.child().alive());
+    EXPECT_EQ(look().epoch, 1u); // one start
+    EXPECT_EQ(look().owner_pid, owner.pid());
+}
+
+// The negative control: the same owner, and its progress stands still.
+TEST_F(Patience, OneThatStallsIsReplacedInBoundedTime) {
+    Actor owner = actor(), starter = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    ASSERT_EQ(owner.ask("progress 7"), "ok");
+    auto began = std::chrono::steady_clock::now();
+    starter.tell("acquire replace stall=400 grace=100");
+    EXPECT_FALSE(starter.answers_within(200));
+    ASSERT_EQ(owner.ask("progress 7"), "ok"); // the same number again is no progress
+    EXPECT_EQ(starter.hear(10'000), "owned 2");
+    auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_GE(took, std::chrono::milliseconds(380));
+    EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGTERM));
+}
+
+TEST_F(Patience, TheStarterActsAtOnceWhenTheOwnerSaysReady) {
+    Actor owner = actor(), starter = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    starter.tell("acquire replace stall=60000");
+    EXPECT_FALSE(starter.answers_within(100));
+    owner.tell("ready"); // its answer may come after its end
+    EXPECT_EQ(starter.hear(10'000), "owned 2");
+}
+
+TEST_F(Patience, MoreCanBeAskedForEvenMoreThanAnHour) {
+    for (const char* much : {"extend 60000", "extend 86400000"}) {
+        std::string name = std::string("x") + (much + 7);
+        Actor owner = actor(name), starter = actor(name);
+        ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+        ASSERT_EQ(owner.ask(much), "ok");
+        starter.tell("acquire replace stall=50 grace=50");
+        EXPECT_FALSE(starter.answers_within(300)) << much;
+        EXPECT_TRUE(owner.child().alive()) << much;
+        owner.tell("ready");
+        EXPECT_EQ(starter.hear(), "owned 2");
+    }
+}
+
+TEST_F(Patience, AStarterWithADeadlineLeavesAPatientOwnerAlone) {
+    Actor owner = actor(), starter = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    EXPECT_SAYS(starter.ask("acquire replace stall=60000 wait=100"), "error timed_out ");
+    EXPECT_TRUE(owner.child().alive());
+}
+
+} // namespace
+} // namespace holdfast::slot_test

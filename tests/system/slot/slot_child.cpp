@@ -1,0 +1,267 @@
+// A process that uses the slot library on command: one word of the protocol per line on stdin, one line of
+// answer on stdout. It ends with its stdin, so no test leaves one behind. See `commands` below for the words.
+#include "core/duration.hpp"
+#include "holdfast/slot.hpp"
+#include "slot/freeze_points.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::slot_child {
+namespace {
+
+volatile std::sig_atomic_t signals_heard = 0;
+volatile std::sig_atomic_t last_signal = 0;
+void hear(int number) {
+    signals_heard = signals_heard + 1;
+    last_signal = number;
+}
+
+SlotLocation location;
+std::optional<Ownership> ownership;
+std::vector<char> ballast;
+
+std::string said(const Result<void>& result) {
+    return result ? "ok"
+                  : "error " + std::string(name_of(result.error().code)) + " " + result.error().message;
+}
+
+// acquire POLICY [wait=MS] [grace=MS] [stall=MS]
+std::string acquire_as(std::istringstream& words) {
+    static const std::map<std::string, IfHeld> policies{{"refuse", IfHeld::refuse},
+                                                        {"wait", IfHeld::wait},
+                                                        {"replace", IfHeld::replace},
+                                                        {"attach", IfHeld::attach}};
+    std::string policy, word;
+    words >> policy;
+    AcquireOptions options{.if_held = policies.at(policy), .argv = {"slot_child", policy}, .address = "here"};
+    while (words >> word) {
+        std::size_t equals = word.find('=');
+        Millis value{std::strtoll(word.c_str() + equals + 1, nullptr, 10)};
+        std::string key = word.substr(0, equals);
+        if (key == "wait")
+            options.wait = value;
+        else if (key == "grace")
+            options.grace = value;
+        else if (key == "stall")
+            options.stall = value;
+    }
+    auto got = acquire(location, options);
+    if (!got)
+        return "error " + std::string(name_of(got.error().code)) + " " + got.error().message;
+    if (!got->ownership)
+        return "attached " + std::to_string(got->attached_to.owner_pid) + " " + got->attached_to.address;
+    ownership = std::move(got->ownership);
+    return "owned " + std::to_string(ownership->epoch());
+}
+
+// leftover [ignore]: a child that holds the slot's life, ends with TERM (or ignores it), and at the latest in
+// a minute.
+std::string leave_child(std::istringstream& words) {
+    std::string how;
+    words >> how;
+    // A copy that the library does not know, so that the fork keeps it. It stays open here too: closing any
+    // descriptor of the lock file in this process would drop the owner byte.
+    if (::dup(ownership->life_fd()) < 0)
+        return "no descriptor";
+    pid_t child = ::fork();
+    if (child == 0) {
+        ::signal(SIGTERM, how == "ignore" ? SIG_IGN : SIG_DFL);
+        ::alarm(60);
+        ::close(0);
+        ::close(1);
+        for (;;)
+            ::pause();
+    }
+    return "leftover " + std::to_string(child);
+}
+
+// What a forked child of the owner may and may not do; the answer is the child's exit code.
+std::string fork_owner() {
+    pid_t child = ::fork();
+    if (child == 0) {
+        int wrong = 0;
+        if (ownership->life_fd() != -1)
+            wrong |= 1;
+        auto ready = ownership->ready();
+        if (ready || ready.error().code != Errc::closed)
+            wrong |= 2;
+        ownership.reset(); // must not release what is the parent's
+        auto again = acquire(location, {.if_held = IfHeld::refuse});
+        if (again || again.error().code != Errc::held)
+            wrong |= 4;
+        auto seen = query(location);
+        if (!seen || seen->state != SlotState::owned || seen->owner_pid != ::getppid())
+            wrong |= 8;
+        ::_exit(wrong);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return "child " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+}
+
+std::string say_state() {
+    auto info = query(location);
+    if (!info)
+        return "error " + std::string(name_of(info.error().code));
+    std::string out = std::string(name_of(info->state)) + " pid=" + std::to_string(info->owner_pid) +
+                      " epoch=" + std::to_string(info->epoch) +
+                      " phase=" + std::string(name_of(info->phase)) +
+                      " current=" + (info->record_is_current ? "1" : "0") +
+                      " elsewhere=" + (info->owner_in_other_namespace ? "1" : "0") + " leftovers=";
+    for (const Leftover& leftover : info->leftovers)
+        out += std::to_string(leftover.pid) + ",";
+    return out;
+}
+
+std::string watch_for(std::istringstream& words) {
+    int ms = 0;
+    words >> ms;
+    pollfd one{.fd = ownership->watch_fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&one, 1, ms) > 0 ? "event" : "quiet";
+}
+
+std::size_t children_of_threads() {
+    std::size_t count = 0;
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream children(thread.path() / "children");
+        int pid = 0;
+        while (children >> pid)
+            ++count;
+    }
+    return count;
+}
+
+std::string answer(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    words >> command;
+    std::uint64_t number = 0;
+    if (command == "acquire")
+        return acquire_as(words);
+    if (command == "query")
+        return say_state();
+    if (command == "starved") { // acquire with no descriptor to spare beyond the lock file's
+        rlimit before{};
+        ::getrlimit(RLIMIT_NOFILE, &before);
+        int lowest = ::dup(0);
+        ::close(lowest);
+        rlimit few{.rlim_cur = static_cast<rlim_t>(lowest) + 1, .rlim_max = before.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+        std::string said_then = acquire_as(words);
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        return said_then;
+    }
+    if (command == "leftover")
+        return leave_child(words);
+    if (command == "fork")
+        return fork_owner();
+    if (command == "plain-fork") { // a child that was given nothing, and lives for a minute
+        pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(60);
+            ::close(0);
+            ::close(1);
+            for (;;)
+                ::pause();
+        }
+        return "forked " + std::to_string(child);
+    }
+    if (command == "also-wait") { // a second thread waits for another slot of the directory, for ever
+        std::string other;
+        words >> other;
+        std::thread([other] {
+            (void)acquire({.directory = location.directory, .name = other}, {.if_held = IfHeld::wait});
+        }).detach();
+        while (::access(("/proc/self/task/" + std::to_string(::getpid()) + "/children").c_str(), R_OK) == 0 &&
+               children_of_threads() == 0)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1)); // until its lock waiter stands
+        return "ok";
+    }
+    if (command == "watch")
+        return watch_for(words);
+    if (command == "ready")
+        return said(ownership->ready());
+    if (command == "draining")
+        return said(ownership->draining());
+    if (command == "starting")
+        return said(ownership->starting());
+    if (command == "progress") {
+        words >> number;
+        return said(ownership->report_progress(number));
+    }
+    if (command == "extend") {
+        words >> number;
+        return said(ownership->extend_patience(Millis{static_cast<long long>(number)}));
+    }
+    if (command == "still-mine")
+        return said(ownership->still_mine());
+    if (command == "release") {
+        ownership.reset();
+        return "ok";
+    }
+    if (command == "hear") { // counts every signal that can be caught, instead of dying of it
+        for (int signal = 1; signal < 32; ++signal)
+            if (signal != SIGSEGV && signal != SIGBUS && signal != SIGABRT && signal != SIGCONT)
+                (void)::signal(signal, hear);
+        return "ok";
+    }
+    if (command == "heard")
+        return "heard " + std::to_string(signals_heard) + " " + std::to_string(last_signal);
+    if (command == "ignore-term") {
+        (void)::signal(SIGTERM, SIG_IGN);
+        return "ok";
+    }
+    if (command == "ballast") { // megabytes, touched
+        words >> number;
+        ballast.assign(number << 20, '\1');
+        return "ok";
+    }
+    if (command == "name") {
+        std::string name = line.substr(5);
+        ::prctl(PR_SET_NAME, name.c_str());
+        return "ok";
+    }
+    if (command == "freeze-at") {
+        std::string point;
+        words >> point;
+        (point == "epoch_write"  ? freeze.epoch_write
+         : point == "pidfd_open" ? freeze.pidfd_open
+         : point == "lock_close" ? freeze.lock_close
+                                 : freeze.record_rename)
+            .store(true);
+        return "ok";
+    }
+    return "what?";
+}
+
+} // namespace
+} // namespace holdfast::slot_child
+
+// slot_child DIRECTORY NAME
+int main(int argc, char** argv) {
+    if (argc < 3)
+        return 64;
+    holdfast::slot_child::location = {.directory = argv[1], .name = argv[2]};
+    std::string line;
+    while (std::getline(std::cin, line))
+        std::cout << holdfast::slot_child::answer(line) << std::endl;
+    return 0;
+}
