@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "slot/contender.hpp"
+#include "slot/contender.hpp"
 #include "slot/ownership.hpp"
 #include "slot/paths.hpp"
 #include "sys/directories.hpp"
@@ -58,15 +59,22 @@ const core::HelperFacts& Entry::facts() const { return *ownership_.state()->reco
 
 const core::Record& Entry::record() const { return ownership_.state()->record; }
 
+std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id) {
+    slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}}, {.create = false});
+    auto mine = contender.run();
+    return mine ? std::move(mine->ownership) : std::nullopt;
+}
+
 void remove_unowned(const std::string& directory, const std::string& id) {
     // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make another.
-    SlotLocation location{.directory = directory, .name = id};
-    auto mine = acquire(location, {.wait = Millis{0}});
-    if (!mine || !mine->ownership)
-        return;
-    ::unlink(slot::record_path(location).c_str());
-    ::unlink((slot::record_path(location) + ".tmp").c_str());
-    ::unlink(slot::lock_path(location).c_str());
+    if (auto mine = claim_unowned(directory, id))
+        remove_files(*mine);
+}
+
+void remove_files(const Ownership& mine) {
+    ::unlink(slot::record_path(mine.location()).c_str());
+    ::unlink((slot::record_path(mine.location()) + ".tmp").c_str());
+    ::unlink(slot::lock_path(mine.location()).c_str());
 }
 
 } // namespace holdfast::registry

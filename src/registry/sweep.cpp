@@ -6,7 +6,6 @@
 #include "registry/listing.hpp"
 #include "registry/spare.hpp"
 #include "slot/paths.hpp"
-#include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/lock_holders.hpp"
@@ -106,21 +105,6 @@ bool keeper_gone(const Helper& helper) {
     return !keeper && keeper.error().code != Errc::unreachable; // one in another container may well live
 }
 
-// Nobody owns it, and somebody has: an entry that is just being made has a lock file that nobody owns *yet*,
-// and to end what bears its mark would be to end a helper at birth. A record is written by an owner only, so
-// whoever reads one and then finds that nobody owns it knows that the owner is gone. Takes the facts of that
-// record.
-bool owner_is_gone(const std::string& directory, Helper& helper) {
-    SlotLocation location{.directory = directory, .name = helper.id};
-    auto record = slot::read_record(location);
-    auto sight = sys::LockFile::look(slot::lock_path(location));
-    if (!record || !sight || !sight->exists || sight->owned)
-        return false;
-    if (record->helper)
-        helper.facts = *record->helper;
-    return true;
-}
-
 } // namespace
 
 std::vector<Swept> sweep(const std::string& directory) {
@@ -129,15 +113,23 @@ std::vector<Swept> sweep(const std::string& directory) {
     if (!all)
         return out;
     std::vector<Helper> dead;
+    std::vector<Ownership> claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
-        if (forgotten(helper))
+        if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
-        else if (helper.info.state != SlotState::owned && !helper.facts.registered) {
-            if (!owner_is_gone(directory, helper))
-                remove_unowned(directory, helper.id); // unless it has an owner by now
-            else if (!helper.facts.registered && keeper_gone(helper))
-                dead.push_back(std::move(helper));
+            continue;
         }
+        if (helper.info.state == SlotState::owned || helper.facts.registered || !keeper_gone(helper))
+            continue;
+        if (helper.info.state == SlotState::free) {
+            // A lock that is free may be history, or a starter that made the file this very moment. Only whoever owns the
+            // entry knows that the mark is a dead one's: the starter finds it held and takes another id.
+            auto mine = claim_unowned(directory, helper.id);
+            if (!mine)
+                continue;
+            claimed.push_back(std::move(*mine));
+        }
+        dead.push_back(std::move(helper));
     }
     if (dead.empty())
         return out;
@@ -166,8 +158,12 @@ std::vector<Swept> sweep(const std::string& directory) {
                      });
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
+    for (const Ownership& mine : claimed)
+        remove_files(mine);
+    claimed.clear();
     for (Helper& helper : dead) {
-        remove_unowned(directory, helper.id);
+        if (helper.info.state == SlotState::orphaned)
+            remove_unowned(directory, helper.id);
         out.push_back({.id = helper.id, .label = helper.facts.label, .ended = ended[helper.id]});
     }
     return out;

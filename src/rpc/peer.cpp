@@ -88,6 +88,7 @@ Result<CallId> Peer::call(HoldTag hold, std::string_view method, std::string_vie
     call.token = token;
     call.hold = hold;
     call.unsent = send(hold, id, std::move(frame));
+    call.end = written_ + (out_.size() - out_written_);
     ++calls_of_[hold];
     call_deadlines_.add(deadline, id);
     return id;
@@ -124,6 +125,8 @@ void Peer::fail_call(CallId id, Errc code, std::string message) {
     Answer answer;
     answer.kind = Answer::Kind::failed;
     answer.failure = Error{code, std::move(message)};
+    if (const auto at = calls_.find(id); at != calls_.end())
+        answer.never_sent = !is_sent(at->second);
     end_call(id, answer);
 }
 
@@ -149,7 +152,7 @@ bool Peer::cancel(CallId id) {
 void Peer::expire(core::Moment now) {
     while (const CallId id = call_deadlines_.take_due(now)) {
         const auto at = calls_.find(id);
-        const bool unsent = at != calls_.end() && at->second.unsent;
+        const bool unsent = at != calls_.end() && !is_sent(at->second);
         tell_cancelled(id);
         fail_call(
             id, Errc::timed_out,
@@ -212,16 +215,20 @@ std::string_view Peer::output() {
             auto item = lanes_.pop();
             if (!item)
                 break;
-            if (const auto at = calls_.find(item->call); at != calls_.end())
-                at->second.unsent.reset();
             out_ += item->frame;
+            if (const auto at = calls_.find(item->call); at != calls_.end()) {
+                at->second.unsent.reset();
+                at->second.end = written_ + out_.size();
+            }
         }
     }
     return std::string_view(out_).substr(out_written_);
 }
 
 void Peer::consume(std::size_t written) {
-    out_written_ = std::min(out_written_ + written, out_.size());
+    written = std::min(written, out_.size() - out_written_);
+    out_written_ += written;
+    written_ += written;
 }
 
 bool Peer::has_output() const noexcept {

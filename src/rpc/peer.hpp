@@ -72,6 +72,7 @@ struct Answer {
     Kind kind{};
     std::string_view json;
     Error failure{};
+    bool never_sent = false; // failed: the helper cannot have seen the whole of it
 };
 
 // What came out of the bytes. Called from within the Peer's functions; it may call the Peer again, except
@@ -157,6 +158,7 @@ private:
         std::uint64_t token = 0;
         HoldTag hold = 0;
         std::optional<Lanes::Handle> unsent; // while its frame waits in a lane
+        std::uint64_t end = 0;               // after that: where in the stream of bytes its frame ends
     };
     struct Request {
         std::string raw_id;
@@ -181,6 +183,7 @@ private:
 
     void end_call(CallId call, const Answer& answer);
     void fail_call(CallId call, Errc code, std::string message);
+    [[nodiscard]] bool is_sent(const Call& call) const noexcept { return !call.unsent && call.end <= written_; }
     void tell_cancelled(CallId call);
 
     std::unordered_map<RequestId, Request>::iterator owned_request(HoldTag hold, RequestId request);
@@ -207,6 +210,7 @@ private:
 
     std::string out_; // what is being written
     std::size_t out_written_ = 0;
+    std::uint64_t written_ = 0; // bytes of the whole stream that were taken
     std::string answers_; // frames of ours that go before the lanes: answers, cancellations
     Lanes lanes_;
     PeerCounters counters_;

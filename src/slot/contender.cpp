@@ -119,7 +119,7 @@ Seen Contender::reopen() {
     lock_.reset();
     // Within one process the threads queue up before the kernel is asked; under refuse that must not wait.
     bool patient = options_.if_held == IfHeld::wait;
-    auto lock = sys::LockFile::open(lock_path(location_), patient ? deadline_ : sys::Deadline::at(0));
+    auto lock = sys::LockFile::open(lock_path(location_), patient ? deadline_ : sys::Deadline::at(0), purpose_.create);
     if (!lock) {
         if (lock.error().code == Errc::held) {
             if (auto sight = sys::LockFile::look(lock_path(location_))) {
@@ -473,9 +473,10 @@ Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options)
     if (now->state == SlotState::free)
         return false;
     slot::Contender contender(location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
-                              {.take = false, .spare_starters = false, .patience = options.patience});
+                              {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
     auto done = contender.run();
-    if (!done)
+    // A helper's files go with it: no file, nobody.
+    if (!done && done.error().code != Errc::not_found)
         return std::unexpected(done.error());
     return contender.found_anybody();
 }

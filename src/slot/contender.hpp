@@ -19,6 +19,7 @@ struct Purpose {
     bool take = true;          // false: only to see the owner and its leftovers gone (stop)
     bool spare_starters = true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
     Millis patience{30000};     // from KILL to giving up
+    bool create = true;         // false: a slot without a lock file is not made, but the error not_found
     // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them, not even
     // when the new owner dies a moment later.
     bool inherit_record = false;

@@ -94,6 +94,7 @@ private:
     void end_waiting_if_hopeless();
     void expire_waiting(core::Moment now);
     void flush();
+    void forget_written();
 
     // The process (helper_process.cpp), on the loop's thread.
     void start_process(Generation generation);
@@ -139,6 +140,7 @@ private:
 
     std::unique_ptr<rpc::Peer> peer_; // of machine_.generation, from `spawned` until the next start
     std::map<std::uint64_t, std::shared_ptr<CallState>> waiting_;
+    std::vector<std::shared_ptr<CallState>> unwritten_; // sent, but not yet all the way into the pipe
     rpc::Deadlines waiting_deadlines_;
     std::uint64_t last_waiting_ = 0;
 

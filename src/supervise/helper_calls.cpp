@@ -75,7 +75,7 @@ void Helper::send_or_wait(const std::shared_ptr<CallState>& call) {
     call->number = *id;
     call->generation = machine_.generation;
     if (!call->idempotent)
-        std::string().swap(call->params); // it will not be sent again
+        unwritten_.push_back(call);
 }
 
 void Helper::end_call(const std::shared_ptr<CallState>& call, Result<Reply> result) {
@@ -149,8 +149,10 @@ void Helper::flush() {
         if (bytes.empty())
             break;
         const sys::Written written = sys::write_quietly(kept_->input_fd(), bytes);
-        if (written.state == sys::WriteState::broken)
-            break; // its end is heard of by its output and by the keeper
+        if (written.state == sys::WriteState::broken) {
+            input_broken_ = true; // its end is heard of by its output and by the keeper
+            break;
+        }
         if (written.state == sys::WriteState::would_block) {
             watching_writable_ = true;
             engine_->loop->change(kept_->input_fd(), EPOLLOUT);
@@ -160,8 +162,17 @@ void Helper::flush() {
         if (draining_)
             drain_due_ = core::after(now_moment(), Millis{2000}); // it reads: patience moves with progress
     }
+    if (!peer_->has_output())
+        forget_written();
     if (draining_ && !peer_->has_output())
         turn_->posted_.emplace_back([](Helper& self) { self.continue_drain(); });
+}
+
+// What is written is not sent again (unless it may be), so its params need not be kept.
+void Helper::forget_written() {
+    for (const auto& call : unwritten_)
+        std::string().swap(call->params);
+    unwritten_.clear();
 }
 
 Result<void> Helper::notify(rpc::HoldTag hold, std::string_view method, std::string_view params) {
@@ -186,7 +197,8 @@ void Helper::on_answer(rpc::CallId, std::uint64_t token, const rpc::Answer& answ
         return hear_health(answer);
     const std::shared_ptr<CallState> call = std::move(call_of(token)->self);
     const bool lost = answer.kind == rpc::Answer::Kind::failed && answer.failure.code == Errc::closed;
-    if (lost && call->idempotent && holds_.contains(call->hold) && call->only == 0) {
+    const bool again = call->idempotent || answer.never_sent;
+    if (lost && again && holds_.contains(call->hold) && call->only == 0) {
         call->place = CallState::Place::waiting;
         call->number = ++last_waiting_;
         waiting_deadlines_.add(call->deadline, call->number);

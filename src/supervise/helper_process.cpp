@@ -75,6 +75,7 @@ void Helper::start_process(Generation generation) {
     kept_ = std::move(*kept);
     output_open_ = true;
     if (peer_) {
+        forget_written();
         noise_before_ += peer_->counters().noise + peer_->counters().oversize;
         peer_.reset();
     }

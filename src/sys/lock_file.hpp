@@ -35,7 +35,8 @@ class LockFile {
 public:
     // Opens or creates it. When another thread of this process is at the same file, waits for it until the deadline;
     // then error `held`. Errors also: unsafe_directory (not a plain file of ours), not_permitted, no_space, io.
-    static Result<LockFile> open(const std::string& path, const Deadline& deadline);
+    // With `create` off a missing file is the error not_found.
+    static Result<LockFile> open(const std::string& path, const Deadline& deadline, bool create = true);
 
     // Looks from anywhere, without taking or creating. Safe beside an owner in the same process.
     static Result<LockSight> look(const std::string& path);

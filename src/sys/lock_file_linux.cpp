@@ -148,7 +148,7 @@ void LockFile::drop() noexcept {
     entry_.reset();
 }
 
-Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadline) {
+Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadline, bool create) {
     std::unique_lock guard(table().mutex);
     // While another thread of ours is at this file, opening and closing it would drop that thread's owner lock.
     struct stat file {};
@@ -160,7 +160,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         else
             table().changed.wait(guard);
     }
-    int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    int fd = ::open(path.c_str(), O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0) {
         if (errno == ELOOP)
             return fail(Errc::unsafe_directory, core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);

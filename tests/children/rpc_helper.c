@@ -12,6 +12,7 @@
  *   --ignore-eof                lives on after the end of stdin
  *   --close-output              closes its stdout after the first request, and lives
  *   --daemon                    leaves a process in a session of its own
+ *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
  * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more, lives),
  * ask {method} (asks the host, answers with what it said), notify {method,count}, count (requests so far), health. */
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -328,9 +330,28 @@ static void count_start(void) {
     close(fd);
 }
 
+/* The kernel's answer to "is there another one of us now": the lock goes with the process. */
+static void note_overlap(void) {
+    const char* path = zoo_text("exclusive", NULL);
+    if (!path)
+        return;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        zoo_fail("cannot open the exclusive file");
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return; /* kept until the end */
+    char name[4096];
+    snprintf(name, sizeof name, "%s.overlap", path);
+    int note = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (note < 0 || write(note, "x", 1) != 1)
+        zoo_fail("cannot note the overlap");
+    close(note);
+}
+
 int main(int argc, char** argv) {
     zoo_start(argc, argv);
     born = now_ms();
+    note_overlap();
     framed = strcmp(zoo_text("framing", ""), "content-length") == 0;
     count_start();
     if (starts > 0 && starts <= zoo_number("die-first", 0))

@@ -194,6 +194,26 @@ TEST(Peer, AClosedTransportFailsEveryCallWithItsGeneration) {
     EXPECT_EQ(talk.peer().next_deadline(), core::never);
 }
 
+TEST(Peer, WhatTheHelperCannotHaveSeenIsToldApart) {
+    struct Watching : Recorder {
+        std::map<std::uint64_t, bool> never_sent;
+        void on_answer(CallId, std::uint64_t token, const Answer& answer) override { never_sent[token] = answer.never_sent; }
+    };
+    Registrations registrations;
+    Watching events;
+    Peer peer({}, 1, registrations, events);
+    const std::string big = cat("[\"", std::string(100'000, 'x'), "\"]");
+    ASSERT_TRUE(peer.call(1, "m", "", core::never, 1).has_value());
+    peer.consume(peer.output().size());
+    ASSERT_TRUE(peer.call(1, "m", "", core::never, 2).has_value());
+    ASSERT_TRUE(peer.call(1, "m", big, core::never, 3).has_value());
+    ASSERT_TRUE(peer.call(1, "m", "", core::never, 4).has_value()); // in a lane
+    const std::size_t second_frame = peer.output().find('\n') + 1;
+    peer.consume(second_frame + 10); // and the beginning of the third
+    peer.fail_all("");
+    EXPECT_EQ(events.never_sent, (std::map<std::uint64_t, bool>{{1, false}, {2, false}, {3, true}, {4, true}}));
+}
+
 TEST(Peer, WhatWasAcceptedBeforeTheStopGoesOn) {
     Talk talk;
     talk.call(1, 100);

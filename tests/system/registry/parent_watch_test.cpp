@@ -32,13 +32,19 @@ Deadline soon() { return Deadline::in(20s); }
 
 bool readable(int fd, int ms) {
     pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
-    return ::poll(&one, 1, ms) > 0;
+    const Deadline deadline = Deadline::in(std::chrono::milliseconds(ms));
+    int n = 0;
+    while ((n = ::poll(&one, 1, deadline.remaining_ms())) < 0 && errno == EINTR) {
+    }
+    return n > 0;
 }
 
-// What the worker has of the test: a place to say lines, and one byte to wait for.
+// What the worker has of the test: a place to say lines, and one byte to wait for; and a byte to its parent.
 struct Voice {
     int out = -1;
     int in = -1;
+    int to_parent = -1;
+    void let_the_thread_end() const { (void)!::write(to_parent, "x", 1); }
     void say(const std::string& line) const {
         std::string text = line + "\n";
         (void)!::write(out, text.data(), text.size());
@@ -56,17 +62,17 @@ enum class ForkedBy { main_thread, thread_that_ends };
 class Family {
 public:
     Family(ForkedBy who, bool describe, const std::function<void(const Voice&)>& worker) {
-        int up[2], down[2];
-        if (::pipe2(up, O_CLOEXEC) != 0 || ::pipe2(down, O_CLOEXEC) != 0)
+        int up[2], down[2], armed[2];
+        if (::pipe2(up, O_CLOEXEC) != 0 || ::pipe2(down, O_CLOEXEC) != 0 || ::pipe2(armed, O_CLOEXEC) != 0)
             return;
         parent_ = ::fork();
         if (parent_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            be_parent(who, describe, worker, {.out = up[1], .in = down[0]}, down[1]);
+            be_parent(who, describe, worker, {.out = up[1], .in = down[0], .to_parent = armed[1]}, down[1], armed[0]);
         }
         pidfd_ = sys::Fd(harness::pidfd_open(parent_)); // our child, not waited for
-        ::close(up[1]);
-        ::close(down[0]);
+        for (int fd : {up[1], down[0], armed[0], armed[1]})
+            ::close(fd);
         to_worker_ = sys::Fd(down[1]);
         lines_ = harness::PipeReader(sys::Fd(up[0]));
     }
@@ -88,7 +94,7 @@ public:
 
 private:
     [[noreturn]] static void be_parent(ForkedBy who, bool describe, const std::function<void(const Voice&)>& worker,
-                                       const Voice& voice, int to_worker) {
+                                       const Voice& voice, int to_worker, int armed) {
         if (describe)
             ::setenv(parent_variable, ParentWatch::describe_self().value_or("bad").c_str(), 1);
         else
@@ -103,7 +109,11 @@ private:
         if (who == ForkedBy::main_thread) {
             fork_worker();
         } else {
-            std::thread(fork_worker).join(); // the thread that made the worker is gone now
+            std::thread([&] {
+                fork_worker();
+                readable(armed, 20'000); // the worker watches
+            }).join();
+            // the thread that made the worker is gone now
             (void)!::write(to_worker, "x", 1);
         }
         for (;;)
@@ -186,6 +196,7 @@ TEST_P(Watch, DoesNotFireWhenAThreadOfTheParentEnds) {
         auto watch = ParentWatch::start();
         if (!watch)
             return voice.say(watch.error().message);
+        voice.let_the_thread_end();
         if (GetParam() == ParentWatch::Method::pidfd) {
             bool misfired = harness::eventually(soon(), [] { return death_signals > 0; });
             voice.say(misfired ? "the bare signal misfired" : "no control");

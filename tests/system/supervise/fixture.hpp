@@ -64,6 +64,7 @@ protected:
         auto process = harness::open_pidfd(pid);
         ASSERT_TRUE(process.has_value());
         EXPECT_EQ(harness::pidfd_signal(process->get(), SIGKILL), 0);
+        EXPECT_TRUE(harness::wait_pidfd(process->get(), Deadline::in(10s)).has_value());
     }
 
     static int number(const Result<Reply>& reply) {

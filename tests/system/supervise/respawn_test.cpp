@@ -26,9 +26,9 @@ TEST_F(SupervisorTest, G6ASecondKillDuringTheRespawnGivesOneMore) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     kill_by_pid(number(hold->request("pid")));
-    const auto second = hold->wait_ready();
-    ASSERT_TRUE(second.has_value());
-    kill_by_pid(number(hold->request("pid")));
+    const auto second = hold->request("pid");
+    ASSERT_EQ(second->generation, 2U) << text_of(second);
+    kill_by_pid(number(second));
     const auto reply = hold->request("pid");
     EXPECT_EQ(reply->generation, 3U);
     EXPECT_EQ(helpers().size(), 1U);
@@ -144,8 +144,9 @@ TEST_F(SupervisorTest, G4AKilledKeeperTakesItsTreeAlongAndIsReplaced) {
     for (const auto& process : harness::marked_processes(home.mark().token()))
         if (process.name == "holdfast-keep")
             kill_by_pid(process.pid);
-    const auto reply = hold->request("pid", "{}", {.timeout = 20s});
-    EXPECT_EQ(reply->generation, 2U) << text_of(reply);
+    const auto next = hold->replace(1, 20s);
+    ASSERT_TRUE(next.has_value()) << next.error().message;
+    EXPECT_EQ(*next, 2U);
     for (const pid_t old : before)
         for (const pid_t present : helpers())
             EXPECT_NE(old, present);

@@ -69,8 +69,7 @@ TEST_F(SupervisorTest, ManyThreadsAskAtOnceAndEachGetsItsOwn) {
     for (int t = 0; t < 8; ++t)
         threads.emplace_back([&, t] {
             for (int i = 0; i < 200; ++i) {
-                const std::string params =
-                    core::cat("{\"t\":", t, ",\"i\":", i, '}');
+                const std::string params = core::cat("{\"t\":", t, ",\"i\":", i, '}');
                 wrong += text_of(hold->request("echo", params)) != params;
             }
         });

@@ -1,0 +1,125 @@
+// What becomes of helpers when the host dies, exits, or forks.
+#include "supervise/fixture.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace holdfast::supervise_test {
+
+class SupervisorHost : public SupervisorTest {
+protected:
+    Result<harness::Child> start_host(const std::vector<std::string>& words) {
+        harness::SpawnSpec spec = home.command_of("supervise_host", words);
+        spec.argv.emplace_back("--");
+        for (const std::string& word : home.animal("rpc_helper", {"--daemon"}))
+            spec.argv.push_back(word);
+        spec.in = harness::Stdio::pipe;
+        return harness::Child::spawn(spec);
+    }
+};
+
+TEST_F(SupervisorHost, G4AKilledHostLeavesNothing) {
+    auto host = start_host({});
+    ASSERT_TRUE(host.has_value()) << host.error().message;
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    EXPECT_EQ(helpers().size(), 2U);
+    ASSERT_TRUE(host->kill().has_value());
+    expect_nothing_left();
+}
+
+// A forked child has copies of everything, and nobody may wait for them.
+TEST_F(SupervisorHost, G4AKilledHostLeavesNothingEvenIfAForkOfItLivesOn) {
+    auto host = start_host({"--fork"});
+    ASSERT_TRUE(host.has_value());
+    const auto child_line = host->out().read_line(Deadline::in(10s));
+    ASSERT_TRUE(child_line.has_value());
+    const pid_t child = std::atoi(child_line->c_str() + 6);
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    ASSERT_TRUE(host->kill().has_value());
+    EXPECT_TRUE(harness::eventually(Deadline::in(10s), [&] { return helpers().empty(); }));
+    const auto fork = harness::inspect(child);
+    ASSERT_TRUE(fork.has_value());
+    EXPECT_FALSE(fork->dead()) << "the fork is the host's affair";
+    kill_by_pid(child);
+    expect_nothing_left();
+}
+
+TEST_F(SupervisorHost, AnExitWithHoldsOpenLeavesNothing) {
+    auto host = start_host({"--exit"});
+    ASSERT_TRUE(host.has_value());
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    host->close_in();
+    const auto status = host->wait(Deadline::in(10s));
+    ASSERT_TRUE(status.has_value());
+    EXPECT_TRUE(status->exited_with(0)) << to_string(*status);
+    expect_nothing_left();
+}
+
+TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    const int pid = number(hold->request("pid"));
+    int words[2];
+    ASSERT_EQ(::pipe(words), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        bool inert = hold->request("echo").error().code == Errc::closed;
+        inert = inert && supervisor.hold(helper()).error().code == Errc::closed;
+        inert = inert && hold->status().state == HelperState::closed && supervisor.status().empty();
+        hold->release(); // does nothing here
+        {
+            const Supervisor dropped(std::move(supervisor));
+        }
+        char byte = 0;
+        ::close(words[1]);
+        while (::read(words[0], &byte, 1) < 0) {
+        }
+        ::_exit(inert ? 0 : 1);
+    }
+    ::close(words[0]);
+    EXPECT_EQ(number(hold->request("pid")), pid) << "the parent's helper lives, and answers the parent";
+    hold->release();
+    EXPECT_TRUE(harness::eventually(Deadline::in(10s), [&] { return helpers().empty(); }))
+        << "the child holds no end of its stdin";
+    ::close(words[1]);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// Negative control: without the shield a fork keeps the helper's stdin open, and only the stop plan ends it.
+TEST_F(SupervisorHost, ACopyOfStdinInAForkWouldKeepItsEndFromBeingSeen) {
+    int input[2];
+    ASSERT_EQ(::pipe(input), 0);
+    const pid_t child = ::fork();
+    if (child == 0)
+        for (;;)
+            ::pause();
+    ::close(input[1]);
+    pollfd end{.fd = input[0], .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, 200), 0) << "the child's copy keeps it open";
+    kill_by_pid(child);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    EXPECT_EQ(::poll(&end, 1, 5000), 1);
+    ::close(input[0]);
+}
+
+TEST_F(SupervisorHost, AHostThatIgnoresItsChildrenGetsNoSurprises) {
+    struct sigaction ignore{};
+    struct sigaction before{};
+    ignore.sa_handler = SIG_IGN;
+    ASSERT_EQ(::sigaction(SIGCHLD, &ignore, &before), 0);
+    {
+        Supervisor supervisor = make();
+        auto hold = supervisor.hold(helper());
+        const int first = number(hold->request("pid"));
+        kill_by_pid(first);
+        EXPECT_NE(number(hold->request("pid")), first);
+    }
+    ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
+    expect_nothing_left();
+}
+
+} // namespace holdfast::supervise_test
