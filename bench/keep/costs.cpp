@@ -26,7 +26,8 @@ double until_ready(const harness::HoldfastHome& home, const Words& before) {
 }
 
 double private_kb(pid_t pid) {
-    const std::string text = harness::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup").value_or("");
+    const std::string text =
+        harness::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup").value_or("");
     double sum = 0;
     const std::regex line("Private_(Clean|Dirty): +([0-9]+)");
     for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at)
@@ -46,7 +47,8 @@ void measure_start(int rounds) {
         ours.push_back(until_ready(home, {harness::program("holdfast"), "run", "--"}));
         direct.push_back(until_ready(home, {}));
     }
-    row("start to the helper's first word, p50; beside direct", quantile(ours, 0.5), quantile(direct, 0.5), "ms", "at most 3 ms more");
+    row("start to the helper's first word, p50; beside direct", quantile(ours, 0.5), quantile(direct, 0.5),
+        "ms", "at most 3 ms more");
 }
 
 void measure_memory() {
@@ -86,7 +88,8 @@ void measure_listing(int entries) {
             give_up("not all helpers came up");
     std::vector<double> text, json;
     for (int i = 0; i < 7; ++i) {
-        for (auto [words, figures] : {std::pair(Words{"ps"}, &text), std::pair(Words{"ps", "--json"}, &json)}) {
+        for (auto [words, figures] :
+             {std::pair(Words{"ps"}, &text), std::pair(Words{"ps", "--json"}, &json)}) {
             const double begin = now_ms();
             const auto listed = home.run(words);
             if (!listed || !listed->status.exited_with(0))

@@ -36,7 +36,7 @@ double host_death_to_empty(int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
     const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
-    auto tree = tree_below(front, static_cast<std::size_t>(processes)); // with the keeper
+    auto tree = tree_below(front, processes - 1); // with the keeper
     const double begin = now_ms();
     (void)host.signal(SIGKILL);
     wait_all(tree);
@@ -49,7 +49,7 @@ double host_death_to_empty_by_polling(int processes, double phase_ms) {
     harness::Child host;
     const pid_t shell = start_under_host(host, home, sleepers(processes));
     auto opened = harness::open_pidfd(shell);
-    auto tree = tree_below(shell, static_cast<std::size_t>(processes) - 1);
+    auto tree = tree_below(shell, processes - 1);
     if (!opened)
         give_up("the shell is gone");
     tree.push_back(std::move(*opened));
@@ -74,7 +74,7 @@ double asked_to_empty(int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
     const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
-    auto tree = tree_below(front, static_cast<std::size_t>(processes));
+    auto tree = tree_below(front, processes - 1);
     auto opened = harness::open_pidfd(front);
     if (!opened)
         give_up("the front is gone");
@@ -91,7 +91,7 @@ double bare_loop(int processes) {
     auto child = harness::Child::spawn(spec);
     if (!child)
         give_up(child.error().message);
-    auto tree = tree_below(child->pid(), static_cast<std::size_t>(processes) - 1);
+    auto tree = tree_below(child->pid(), processes - 1);
     auto opened = harness::open_pidfd(child->pid());
     if (opened)
         tree.push_back(std::move(*opened));
@@ -113,10 +113,11 @@ void measure_ending(int rounds) {
     }
     for (int i = 0; i < 4; ++i) // the death falls anywhere between two looks
         polling.push_back(host_death_to_empty_by_polling(10, 300 + 450 * i));
-    row("host SIGKILL to tree of ten empty, `--stop now`, p50; beside a watchdog that looks every 2 s", quantile(ours, 0.5),
-        quantile(polling, 0.5), "ms", "under 1 ms");
+    row("host SIGKILL to tree of ten empty, `--stop now`, p50; beside a watchdog that looks every 2 s",
+        quantile(ours, 0.5), quantile(polling, 0.5), "ms", "under 1 ms");
     row("the same, p99", quantile(ours, 0.99), quantile(polling, 0.99), "ms", "under 10 ms");
-    row("100 processes ended, p50; beside a bare loop of kill", quantile(asked, 0.5), quantile(bare, 0.5), "ms", "at most 2x");
+    row("100 processes ended, p50; beside a bare loop of kill", quantile(asked, 0.5), quantile(bare, 0.5),
+        "ms", "at most 2x");
 }
 
 } // namespace holdfast::bench

@@ -22,16 +22,18 @@ double quantile(std::vector<double> figures, double q) {
     return figures[static_cast<std::size_t>(q * static_cast<double>(figures.size() - 1) + 0.5)];
 }
 
-void row(const std::string& what, double ours, double baseline, const std::string& unit, const std::string& target) {
+void row(const std::string& what, double ours, double baseline, const std::string& unit,
+         const std::string& target) {
     if (baseline < 0)
         std::printf("| %s | %.2f %s | | | %s |\n", what.c_str(), ours, unit.c_str(), target.c_str());
     else
-        std::printf("| %s | %.2f %s | %.2f %s | %.2f | %s |\n", what.c_str(), ours, unit.c_str(), baseline, unit.c_str(),
-                    baseline > 0 ? ours / baseline : 0.0, target.c_str());
+        std::printf("| %s | %.2f %s | %.2f %s | %.2f | %s |\n", what.c_str(), ours, unit.c_str(), baseline,
+                    unit.c_str(), baseline > 0 ? ours / baseline : 0.0, target.c_str());
     std::fflush(stdout);
 }
 
-void row_text(const std::string& what, const std::string& ours, const std::string& baseline, const std::string& target) {
+void row_text(const std::string& what, const std::string& ours, const std::string& baseline,
+              const std::string& target) {
     std::printf("| %s | %s | %s | | %s |\n", what.c_str(), ours.c_str(), baseline.c_str(), target.c_str());
     std::fflush(stdout);
 }
@@ -42,24 +44,25 @@ void give_up(const std::string& why) {
 }
 
 Words sleepers(int n) {
-    return {"/bin/sh", "-c", "i=1; while [ $i -lt " + std::to_string(n) + " ]; do sleep 120 & i=$((i+1)); done; wait"};
+    return {"/bin/sh", "-c",
+            "i=1; while [ $i -lt " + std::to_string(n) + " ]; do sleep 120 & i=$((i+1)); done; wait"};
 }
 
-std::vector<sys::Fd> tree_below(pid_t root, std::size_t n) {
+std::vector<sys::Fd> tree_below(pid_t root, int sleeping) {
     std::vector<sys::Fd> out;
     // All of them, and all past their exec: then nothing is on its way any more.
     if (!harness::eventually(harness::Deadline::in(patience), [&] {
             const auto found = harness::descendants(root);
-            const auto ready = std::count_if(found.begin(), found.end(), [](const auto& process) { return process.name == "sleep" || process.name == "sh"; });
-            if (static_cast<std::size_t>(ready) != n || std::count_if(found.begin(), found.end(), [](const auto& process) { return process.name == "sh"; }) != 1)
+            if (std::count_if(found.begin(), found.end(),
+                              [](const auto& process) { return process.name == "sleep"; }) != sleeping)
                 return false;
             out.clear();
             for (const auto& process : found)
                 if (auto opened = harness::open_pidfd(process.pid))
                     out.push_back(std::move(*opened));
-            return out.size() >= n;
+            return out.size() == found.size();
         }))
-        give_up("a tree of " + std::to_string(n) + " processes did not come up");
+        give_up("a tree with " + std::to_string(sleeping) + " sleepers did not come up");
     return out;
 }
 

@@ -1,4 +1,5 @@
-// What the measurements share: a clock, quantiles, a tree of sleepers whose end can be waited for, a line of the report.
+// What the measurements share: a clock, quantiles, a tree of sleepers whose end can be waited for, a line of
+// the report.
 #pragma once
 
 #include "harness/eventually.hpp"
@@ -20,15 +21,17 @@ double now_ms(); // monotonic
 double quantile(std::vector<double> figures, double q);
 
 // "| what | holdfast | baseline | ratio | target |"; a baseline below zero is left out.
-void row(const std::string& what, double ours, double baseline, const std::string& unit, const std::string& target);
+void row(const std::string& what, double ours, double baseline, const std::string& unit,
+         const std::string& target);
 // A line with words of its own in place of the figures.
-void row_text(const std::string& what, const std::string& ours, const std::string& baseline, const std::string& target);
+void row_text(const std::string& what, const std::string& ours, const std::string& baseline,
+              const std::string& target);
 
-// `n` processes below one shell.
+// A shell with n - 1 sleepers below it.
 Words sleepers(int n);
 
-// Pidfds of everything below `root`, once there are `n`.
-std::vector<sys::Fd> tree_below(pid_t root, std::size_t n);
+// Pidfds of everything below `root`, once that many `sleep` are among it.
+std::vector<sys::Fd> tree_below(pid_t root, int sleeping);
 void wait_all(const std::vector<sys::Fd>& pidfds);
 
 // Ends the program with a sentence: a figure that could not be measured must not look like one.
