@@ -6,7 +6,6 @@
 #include "registry/listing.hpp"
 #include "registry/spare.hpp"
 #include "slot/paths.hpp"
-#include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/lock_holders.hpp"

@@ -67,21 +67,6 @@ TEST_F(Registry, AReaderWritesNothing) {
     EXPECT_TRUE(registry_ids(home).empty());
 }
 
-// A starter in the instant before it owns its entry has a lock file and nothing else. Another start must not
-// take it for dead.
-TEST_F(Registry, AnEntryThatNobodyHasOwnedYetIsNoReasonToEndAnybody) {
-    (void)holdfast({"run", "--", "/bin/true"}); // the directory is there now
-    const std::string id = "0123456789ab";
-    ASSERT_TRUE(write_file(home.path() + "/run/default/helpers/" + id + ".lock", ""));
-    auto spec = home.command_of("zoo/term_ignorer", {});
-    spec.env.push_back("HOLDFAST_MARK=" + id);
-    auto newborn = Child::spawn(spec);
-    ASSERT_TRUE(newborn);
-    ASSERT_TRUE(newborn->out().read_line(Deadline::in(patience)));
-    EXPECT_TRUE(holdfast({"run", "--", "/bin/true"}).status.exited_with(0));
-    EXPECT_TRUE(newborn->alive());
-}
-
 TEST_F(Registry, StopByNameByIdAndByTheBeginningOfAnId) {
     for (const int how : {0, 1, 2}) {
         auto child = guarded({"--name", "target", "--stop", "eof:50ms,term:50ms,kill"}, "term_ignorer");
