@@ -236,12 +236,19 @@ void Front::hear(const Message& message) {
 }
 
 void Front::hear_control() {
+    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything else.
+    constexpr int at_once = 16;
     Message message;
-    while (control_) {
+    for (int heard = 0; control_ && heard < at_once; ++heard) {
         switch (control_->receive(message)) {
-        case Control::State::nothing_yet: return;
-        case Control::State::closed: keeper_is_gone(); return;
-        case Control::State::message: hear(message); break;
+        case Control::State::nothing_yet:
+            return;
+        case Control::State::closed:
+            keeper_is_gone();
+            return;
+        case Control::State::message:
+            hear(message);
+            break;
         }
     }
 }

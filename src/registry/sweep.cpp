@@ -158,6 +158,9 @@ std::vector<Swept> sweep(const std::string& directory) {
                      });
         empty_passes = quiet ? empty_passes + 1 : 0;
     }
+    // Once more: a keeper that was ended just now may have made one after the first look.
+    for (const Helper& helper : dead)
+        sys::Cgroup::clear_left_behind(helper.id, helper.facts.spare.empty());
     for (const Ownership& mine : claimed)
         remove_files(mine);
     claimed.clear();

@@ -27,6 +27,7 @@ namespace {
 
 constexpr Millis default_wait{10'000};   // for leftovers and the door, when no --wait was given
 constexpr int door_patience_ms = 5000;
+constexpr Millis last_instant{1000};
 constexpr Millis own_turn{50};           // between looks at what another thread of ours has come to
 constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
 
@@ -74,6 +75,8 @@ Seen Contender::carry_out(Do effect) {
     case Do::lock_door:
     case Do::go_to_door:
         waiter_.reset();
+        if (owner_ && !purpose_.take)
+            (void)owner_->wait_ended(sys::Deadline::in(last_instant));
         owner_.reset();
         grace_ = {};
         return start_waiting(LockByte::door, false);
@@ -398,6 +401,9 @@ std::unexpected<Error> Contender::reason() {
 
 Seen Contender::take() {
     if (!purpose_.take) {
+        // Life is free an instant before its last holder has ended: "stopped" is said after both.
+        for (const sys::PidFd& process : leftovers_)
+            (void)process.wait_ended(sys::Deadline::in(last_instant));
         lock_->unlock(LockByte::life);
         leave_door();
         acquired_ = Acquired{};
