@@ -72,6 +72,18 @@ bool remove_tree(const std::string& path) {
     return ::rmdir(path.c_str()) == 0;
 }
 
+// Removes it, waiting a little (2 s at most) for what is just leaving. The kernel tells when the last has gone; reading is what
+// arms the next telling.
+void remove_when_empty(const std::string& path) {
+    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    for (int tries = 0; !remove_tree(path) && events && tries < 100; ++tries) {
+        std::array<char, 256> text;
+        (void)!::pread(events.get(), text.data(), text.size(), 0);
+        pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
+        ::poll(&one, 1, 20);
+    }
+}
+
 } // namespace
 
 Result<Cgroup> Cgroup::create(const std::string& id) {
@@ -94,7 +106,7 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
 
 Cgroup::~Cgroup() {
     if (!path_.empty())
-        (void)remove_tree(path_);
+        remove_when_empty(path_);
 }
 
 Result<void> Cgroup::kill() {
@@ -120,14 +132,7 @@ void Cgroup::clear_left_behind(const std::string& id, bool end) {
         return;
     }
     (void)write_to(path + "/cgroup.kill", "1");
-    // The kernel tells when the last has gone; reading is what arms the next telling.
-    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
-    for (int tries = 0; events && tries < 100 && !remove_tree(path); ++tries) {
-        std::array<char, 256> text;
-        (void)!::pread(events.get(), text.data(), text.size(), 0);
-        pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
-        ::poll(&one, 1, 20);
-    }
+    remove_when_empty(path);
 }
 
 } // namespace holdfast::sys
