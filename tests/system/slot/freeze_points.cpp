@@ -49,9 +49,16 @@ long with_errno(long result) {
     return -1;
 }
 
+void stop_here() {
+    raw_six(SYS_kill, raw_six(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGSTOP, 0, 0, 0, 0);
+}
 void freeze_once(std::atomic<bool>& point) {
     if (point.exchange(false))
-        raw_six(SYS_kill, raw_six(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGSTOP, 0, 0, 0, 0);
+        stop_here();
+}
+void freeze_at_turn(std::atomic<int>& turns) {
+    if (turns.load() > 0 && turns.fetch_sub(1) == 1)
+        stop_here();
 }
 
 bool is_lock_file(int fd) {
@@ -96,7 +103,7 @@ long syscall(long number, ...) noexcept {
         value = va_arg(list, long);
     va_end(list);
     if (number == SYS_pidfd_open)
-        holdfast::slot_child::freeze_once(freeze.pidfd_open);
+        holdfast::slot_child::freeze_at_turn(freeze.pidfd_open);
     return holdfast::slot_child::with_errno(
         holdfast::slot_child::raw_six(number, word[0], word[1], word[2], word[3], word[4], word[5]));
 }

@@ -242,11 +242,16 @@ std::string answer(const std::string& line) {
     if (command == "freeze-at") {
         std::string point;
         words >> point;
-        (point == "epoch_write"  ? freeze.epoch_write
-         : point == "pidfd_open" ? freeze.pidfd_open
-         : point == "lock_close" ? freeze.lock_close
-                                 : freeze.record_rename)
-            .store(true);
+        if (point == "pidfd_open")
+            freeze.pidfd_open = 1;
+        else if (point == "epoch_write")
+            freeze.epoch_write = true;
+        else if (point == "lock_close")
+            freeze.lock_close = true;
+        else if (point == "record_rename")
+            freeze.record_rename = true;
+        else
+            return "no such point";
         return "ok";
     }
     return "what?";
