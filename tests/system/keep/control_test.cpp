@@ -44,7 +44,7 @@ TEST_P(GroupKilled, LeavesThoseWithSessionsOfTheirOwn) {
     ASSERT_TRUE(scene.host().wait(Deadline::in(patience)));
     EXPECT_FALSE(scene.survivors(Deadline::in(a_while)).empty());
 }
-INSTANTIATE_TEST_SUITE_P(Control, GroupKilled, testing::Values("setsid_daemon", "pty_child", "fork_chain"));
+INSTANTIATE_TEST_SUITE_P(Control, GroupKilled, testing::Values("setsid_daemon", "pty_child"));
 
 // It has neither the mark nor a descriptor. While a guard lives it is ended like any other, being its
 // descendant; after a double SIGKILL only a cgroup or a PID namespace knows whose it was.
