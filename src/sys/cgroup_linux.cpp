@@ -89,7 +89,8 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
         return fail(Errc::unsupported,
                     core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
-    return Cgroup(std::move(path), std::move(procs));
+    Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return Cgroup(std::move(path), std::move(procs), std::move(directory));
 }
 
 Cgroup::~Cgroup() {
@@ -98,6 +99,7 @@ Cgroup::~Cgroup() {
 }
 
 Result<void> Cgroup::kill() {
+    directory_.reset();
     return write_to(path_ + "/cgroup.kill", "1");
 }
 bool Cgroup::populated() const {
