@@ -72,6 +72,17 @@ bool remove_tree(const std::string& path) {
     return ::rmdir(path.c_str()) == 0;
 }
 
+// At most `tries` times 20 ms. The kernel tells when the last has gone; reading is what arms the next telling.
+void remove_patiently(const std::string& path, int tries) {
+    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    for (; events && tries > 0 && !remove_tree(path); --tries) {
+        std::array<char, 256> text;
+        (void)!::pread(events.get(), text.data(), text.size(), 0);
+        pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
+        ::poll(&one, 1, 20);
+    }
+}
+
 } // namespace
 
 Result<Cgroup> Cgroup::create(const std::string& id) {
@@ -94,8 +105,9 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
 }
 
 Cgroup::~Cgroup() {
+    // Who was reaped a moment ago may still be counted.
     if (!path_.empty())
-        (void)remove_tree(path_);
+        remove_patiently(path_, 10);
 }
 
 Result<void> Cgroup::kill() {
@@ -122,14 +134,7 @@ void Cgroup::clear_left_behind(const std::string& id, bool end) {
         return;
     }
     (void)write_to(path + "/cgroup.kill", "1");
-    // The kernel tells when the last has gone; reading is what arms the next telling.
-    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
-    for (int tries = 0; events && tries < 100 && !remove_tree(path); ++tries) {
-        std::array<char, 256> text;
-        (void)!::pread(events.get(), text.data(), text.size(), 0);
-        pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
-        ::poll(&one, 1, 20);
-    }
+    remove_patiently(path, 100);
 }
 
 } // namespace holdfast::sys
