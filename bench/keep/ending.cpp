@@ -32,11 +32,23 @@ Words guarded(const Words& command) {
     return out;
 }
 
+pid_t keeper_below(pid_t front) {
+    pid_t keeper = 0;
+    if (!harness::eventually(harness::Deadline::in(patience), [&] {
+            for (const auto& process : harness::descendants(front))
+                if (process.ppid == front && process.cmdline.starts_with("holdfast-keep"))
+                    keeper = process.pid;
+            return keeper != 0;
+        }))
+        give_up("the front has no keeper");
+    return keeper;
+}
+
 double host_death_to_empty(int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
     const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
-    auto tree = tree_below(front, processes - 1); // with the keeper
+    auto tree = tree_below(keeper_below(front), processes - 1);
     const double begin = now_ms();
     (void)host.signal(SIGKILL);
     wait_all(tree);
@@ -74,7 +86,7 @@ double asked_to_empty(int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
     const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
-    auto tree = tree_below(front, processes - 1);
+    auto tree = tree_below(keeper_below(front), processes - 1);
     auto opened = harness::open_pidfd(front);
     if (!opened)
         give_up("the front is gone");

@@ -114,8 +114,10 @@ bool Keeper::start() {
         spec = inside_pid_namespace(options_.command);
     spec.env = environment();
     // The life descriptors are inherited as they are: only the front's own are close-on-exec.
-    if (cgroup_)
+    if (cgroup_) {
         spec.cgroup_procs = cgroup_->procs_fd();
+        spec.cgroup_birth = cgroup_->birth_fd();
+    }
     if (options_.terminal_fd >= 0) {
         spec.new_session = true;
         spec.controlling_tty = options_.terminal_fd;
@@ -223,10 +225,13 @@ void Keeper::consider_restart() {
         begin_stop(StopReason::command_ended);
         return;
     }
-    // What the dead generation left must not meet the new one.
-    if (cgroup_ && !tree_.spares_some())
-        (void)cgroup_->kill();
-    tree_.signal_all(SIGKILL);
+    // What the dead generation left must not meet the new one. Mostly there is nothing: a cgroup.kill costs 10 ms, in which
+    // the replacement could have been running.
+    if (!tree_.empty()) {
+        if (cgroup_ && !tree_.spares_some())
+            (void)cgroup_->kill();
+        tree_.signal_all(SIGKILL);
+    }
     std::int64_t delay = std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
     control_.send(core::cat("restarting ", ++restarts_, ' ', delay));
     start_again_at_ = now + delay;

@@ -20,9 +20,11 @@ public:
     Cgroup& operator=(const Cgroup&) = delete;
     ~Cgroup(); // removes it; stays behind only if something is still inside
 
-    // For SpawnSpec::cgroup_procs: the child moves itself in before exec. Never clone3 into it: after a cgroup.kill the
-    // kernel would kill the child at birth.
+    // For SpawnSpec::cgroup_procs: the child moves itself in before exec.
     [[nodiscard]] int procs_fd() const noexcept { return procs_.get(); }
+    // For SpawnSpec::cgroup_birth: the child is born inside, which is faster. Only as long as nothing was killed there: after
+    // a cgroup.kill the kernel kills such a child at birth. -1 from then on.
+    [[nodiscard]] int birth_fd() const noexcept { return directory_.get(); }
     Result<void> kill();
     [[nodiscard]] bool populated() const;
     // True when the memory controller took the limit.
@@ -33,9 +35,11 @@ public:
     static void clear_left_behind(const std::string& id, bool end);
 
 private:
-    Cgroup(std::string path, Fd procs) : path_(std::move(path)), procs_(std::move(procs)) {}
+    Cgroup(std::string path, Fd procs, Fd directory)
+        : path_(std::move(path)), procs_(std::move(procs)), directory_(std::move(directory)) {}
     std::string path_;
     Fd procs_;
+    Fd directory_;
 };
 
 } // namespace holdfast::sys

@@ -72,11 +72,13 @@ bool remove_tree(const std::string& path) {
     return ::rmdir(path.c_str()) == 0;
 }
 
-// Removes it, waiting a little (2 s at most) for what is just leaving. The kernel tells when the last has gone; reading is what
-// arms the next telling.
-void remove_when_empty(const std::string& path) {
+// Removes it, waiting at most `tries` times 20 ms for what is just leaving. The kernel tells when the last has
+// gone; reading is what arms the next telling.
+void remove_patiently(const std::string& path, int tries) {
+    if (remove_tree(path))
+        return;
     Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
-    for (int tries = 0; !remove_tree(path) && events && tries < 100; ++tries) {
+    for (; events && tries > 0 && !remove_tree(path); --tries) {
         std::array<char, 256> text;
         (void)!::pread(events.get(), text.data(), text.size(), 0);
         pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
@@ -101,15 +103,18 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
         return fail(Errc::unsupported,
                     core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
-    return Cgroup(std::move(path), std::move(procs));
+    Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return Cgroup(std::move(path), std::move(procs), std::move(directory));
 }
 
 Cgroup::~Cgroup() {
+    // Who was reaped a moment ago may still be counted.
     if (!path_.empty())
-        remove_when_empty(path_);
+        remove_patiently(path_, 100);
 }
 
 Result<void> Cgroup::kill() {
+    directory_.reset();
     return write_to(path_ + "/cgroup.kill", "1");
 }
 bool Cgroup::populated() const {
@@ -132,7 +137,7 @@ void Cgroup::clear_left_behind(const std::string& id, bool end) {
         return;
     }
     (void)write_to(path + "/cgroup.kill", "1");
-    remove_when_empty(path);
+    remove_patiently(path, 100);
 }
 
 } // namespace holdfast::sys

@@ -24,6 +24,7 @@ struct SpawnSpec {
     int controlling_tty = -1;                      // number here; needs new_session
     std::string directory;
     int cgroup_procs = -1;                         // open cgroup.procs: the child moves itself there before exec
+    int cgroup_birth = -1;                         // open directory of that cgroup: the child is born there, if it can be
     bool die_with_parent = false;                  // SIGKILL when the spawning *thread* ends
     bool take_foreground = false;                  // its new process group becomes the terminal's foreground group
 };
