@@ -69,7 +69,7 @@ struct HealthCheck {
         3; // so many in a row, with nothing else answered either, mean wedged: it is replaced
 };
 
-struct RestartPolicy {
+struct RespawnPolicy {
     Millis first{0};     // before the first replacement
     Millis initial{100}; // before the second; then times `factor`, at most `max`
     double factor = 2.0;
@@ -117,7 +117,7 @@ struct HelperSpec {
     std::string containment = "auto"; // as for `holdfast run --contain`
     HelperErrors errors = HelperErrors::inherit;
     Millis serve_within{60'000}; // a request of the helper gets an error after this
-    RestartPolicy restart;
+    RespawnPolicy respawn;
     RpcLimits limits;
 };
 

@@ -74,17 +74,17 @@ Result<void> check(const HelperSpec& spec) {
     if (!rpc::is_json(spec.health.params))
         return fail(Errc::invalid_argument, "the params of the health method are not JSON");
     for (const Millis span : {spec.stall, spec.linger, spec.serve_within, spec.health.every,
-                              spec.health.within, spec.health.while_starting, spec.restart.cool_down})
+                              spec.health.within, spec.health.while_starting, spec.respawn.cool_down})
         if (span < Millis{0})
             return fail(Errc::invalid_argument, "a time of the helper's spec is negative");
-    return core::check(core::BackoffPolicy{.first = spec.restart.first,
-                                           .initial = spec.restart.initial,
-                                           .factor = spec.restart.factor,
-                                           .max = spec.restart.max,
-                                           .jitter = spec.restart.jitter,
-                                           .reset_after_held = spec.restart.reset_after_held,
-                                           .max_failures = spec.restart.max_failures,
-                                           .window = spec.restart.window});
+    return core::check(core::BackoffPolicy{.first = spec.respawn.first,
+                                           .initial = spec.respawn.initial,
+                                           .factor = spec.respawn.factor,
+                                           .max = spec.respawn.max,
+                                           .jitter = spec.respawn.jitter,
+                                           .reset_after_held = spec.respawn.reset_after_held,
+                                           .max_failures = spec.respawn.max_failures,
+                                           .window = spec.respawn.window});
 }
 
 Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {

@@ -108,15 +108,15 @@ Helper::~Helper() = default;
 
 void Helper::set_policy(const HelperSpec& spec) {
     spec_ = spec;
-    policy_.backoff = {.first = spec.restart.first,
-                       .initial = spec.restart.initial,
-                       .factor = spec.restart.factor,
-                       .max = spec.restart.max,
-                       .jitter = spec.restart.jitter,
-                       .reset_after_held = spec.restart.reset_after_held,
-                       .max_failures = spec.restart.max_failures,
-                       .window = spec.restart.window};
-    policy_.cool_down = spec.restart.cool_down;
+    policy_.backoff = {.first = spec.respawn.first,
+                       .initial = spec.respawn.initial,
+                       .factor = spec.respawn.factor,
+                       .max = spec.respawn.max,
+                       .jitter = spec.respawn.jitter,
+                       .reset_after_held = spec.respawn.reset_after_held,
+                       .max_failures = spec.respawn.max_failures,
+                       .window = spec.respawn.window};
+    policy_.cool_down = spec.respawn.cool_down;
     policy_.linger = spec.linger;
     policy_.stall = spec.stall;
     policy_.health_misses = spec.health.misses;

@@ -38,7 +38,7 @@ TEST_F(SupervisorTest, AHelperThatDiesAtStartFiveTimesIsThereInTheEnd) {
     Supervisor supervisor = make();
     const std::string counter = home.dir().file("starts");
     HelperSpec spec = healthy({"--counter=" + counter, "--die-first=5"});
-    spec.restart.initial = 20ms;
+    spec.respawn.initial = 20ms;
     auto hold = supervisor.hold(spec);
     EXPECT_EQ(text_of(hold->request("starts")), "6");
     EXPECT_EQ(hold->status().starts, 6U);
@@ -49,8 +49,8 @@ TEST_F(SupervisorTest, G6GivingUpIsAStateThatSaysWhyAndRetryGoesOn) {
     Supervisor supervisor = make();
     const std::string counter = home.dir().file("starts");
     HelperSpec spec = healthy({"--counter=" + counter, "--die-first=4"});
-    spec.restart.initial = 10ms;
-    spec.restart.max_failures = 4;
+    spec.respawn.initial = 10ms;
+    spec.respawn.max_failures = 4;
     auto hold = supervisor.hold(spec);
     const auto reply = hold->request("echo");
     ASSERT_FALSE(reply.has_value());

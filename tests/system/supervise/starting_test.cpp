@@ -27,8 +27,8 @@ TEST_F(SupervisorTest, G7AStartThatStandsStillIsReplacedAndGivenUp) {
     Supervisor supervisor = make();
     HelperSpec spec = healthy({"--stall"});
     spec.stall = 150ms;
-    spec.restart.initial = 10ms;
-    spec.restart.max_failures = 3;
+    spec.respawn.initial = 10ms;
+    spec.respawn.max_failures = 3;
     auto hold = supervisor.hold(spec);
     const auto reply = hold->request("echo");
     ASSERT_EQ(reply.error().code, Errc::gave_up) << text_of(reply);

@@ -44,9 +44,9 @@ TEST_F(SupervisorStorm, G5G6HoldReleaseAndKillFromSixteenThreads) {
     Supervisor supervisor = make();
     const std::string exclusive = home.dir().file("exclusive");
     HelperSpec spec = helper({"--exclusive=" + exclusive});
-    spec.restart.max_failures = 0;
-    spec.restart.initial = 1ms;
-    spec.restart.max = 2ms;
+    spec.respawn.max_failures = 0;
+    spec.respawn.initial = 1ms;
+    spec.respawn.max = 2ms;
     constexpr int parties = 16;
     const int rounds = trials();
     std::barrier start(parties);

@@ -1,0 +1,111 @@
+"""Host hooks: lists of callbacks that a host keeps, may rebuild at any time, and calls with a session somewhere in the
+arguments.
+
+    router = holdfast.HookRouter(session_of=lambda *args, **kw: kw.get("session_id"))
+    router.install("post_tool_call", manager.hooks["post_tool_call"])   # as often as you like
+    router.listen("post_tool_call", session_id, provider.on_tool_call)  # held weakly
+
+One dispatcher per live list, however often install() is called; a list that the host rebuilt gets it again. An event goes
+to the newest living listener of its session, and to nobody else. An event whose session cannot be told is dropped,
+counted and warned about.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Callable, Dict, List, MutableSequence, Optional
+
+from ._support import WeakCallable
+
+_log = logging.getLogger("holdfast")
+
+
+class _Dispatcher:
+    """What stands in the host's list. Equal only to itself, so its presence can be asked of the list."""
+
+    def __init__(self, router: "HookRouter", hook: str) -> None:
+        self._router = router
+        self._hook = hook
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._router.dispatch(self._hook, *args, **kwargs)
+
+
+class HookRouter:
+    """`session_of(*args, **kwargs)` finds the session in the arguments of a hook; None when they do not tell."""
+
+    def __init__(self, session_of: "Callable[..., Optional[str]]") -> None:
+        self._session_of = session_of
+        self._lock = threading.Lock()
+        self._dispatchers: "Dict[str, _Dispatcher]" = {}
+        self._listeners: "Dict[str, Dict[str, List[WeakCallable]]]" = {}
+        self.dropped_ambiguous = 0
+        self.unheard = 0
+
+    def install(self, hook: str, hooks: "MutableSequence[Any]") -> bool:
+        """Puts the dispatcher into the list unless it is there; says whether it had to. The list itself is asked, because
+        the host may have rebuilt it."""
+        with self._lock:
+            dispatcher = self._dispatchers.setdefault(hook, _Dispatcher(self, hook))
+            if any(one is dispatcher for one in hooks):
+                return False
+            hooks.append(dispatcher)
+            return True
+
+    def uninstall(self, hook: str, hooks: "MutableSequence[Any]") -> bool:
+        with self._lock:
+            dispatcher = self._dispatchers.get(hook)
+            for index, one in enumerate(hooks):
+                if one is dispatcher:
+                    del hooks[index]
+                    return True
+            return False
+
+    def listen(self, hook: str, session: str, function: "Callable[..., Any]") -> None:
+        """A bound method does not keep its object alive; the newest listener of a session is the one that hears."""
+        with self._lock:
+            sessions = self._listeners.setdefault(hook, {})
+            alive = [one for one in sessions.get(session, []) if one.get() is not None]
+            sessions[session] = alive + [WeakCallable(function)]
+
+    def forget(self, session: str) -> None:
+        """The session is over, for all hooks."""
+        with self._lock:
+            for sessions in self._listeners.values():
+                sessions.pop(session, None)
+
+    def _find(self, hook: str, session: "Optional[str]") -> "Optional[Callable[..., Any]]":
+        with self._lock:
+            sessions = self._listeners.get(hook, {})
+            living: "Dict[str, Callable[..., Any]]" = {}
+            for name in list(sessions):
+                sessions[name] = [one for one in sessions[name] if one.get() is not None]
+                newest = sessions[name][-1].get() if sessions[name] else None
+                if newest is None:
+                    del sessions[name]
+                else:
+                    living[name] = newest
+            if session is not None:
+                found = living.get(session)
+                self.unheard += found is None
+                return found
+            if len(living) == 1:
+                return next(iter(living.values()))
+            if not living:
+                self.unheard += 1
+                return None
+            self.dropped_ambiguous += 1
+            count = self.dropped_ambiguous
+        _log.warning(
+            "an event of the hook %s names no session and %d sessions listen; it was dropped (%d so far)",
+            hook,
+            len(living),
+            count,
+        )
+        return None
+
+    def dispatch(self, hook: str, *args: Any, **kwargs: Any) -> Any:
+        """What the host calls, through the dispatcher. Returns what the listener returns; None when there is none."""
+        listener = self._find(hook, self._session_of(*args, **kwargs))
+        return None if listener is None else listener(*args, **kwargs)

@@ -1,0 +1,90 @@
+"""For workers: learn at once that the parent is gone, or that there was nothing to do for too long."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from typing import Any, Callable, Optional
+
+from ._library import WATCH_FIRED, lib, take_text
+from ._support import Options, Seconds, Target, keep, milliseconds, released, target_of
+from .errors import Closed, check
+
+PARENT_VARIABLE = "HOLDFAST_PARENT"
+_WHY = {1: "parent_gone", 2: "idle"}
+
+
+@WATCH_FIRED
+def _on_fired(number: "Optional[int]", why: int) -> None:
+    target = target_of(number)
+    if target is not None:
+        target.call(_WHY.get(why, "parent_gone"))
+
+
+class ParentWatch:
+    """Fires when the parent process is gone ("parent_gone") or touch() was not called for `idle` seconds ("idle").
+
+    With `fired` a thread calls it once; `ParentWatch(fired=ParentWatch.exit_now)` is the shortest use. Without, poll fileno() and
+    ask fired(). Keep the object: dropping it ends the watch.
+    """
+
+    def __init__(
+        self,
+        fired: "Optional[Callable[[str], Any]]" = None,
+        *,
+        idle: "Optional[Seconds]" = None,
+        init_is_parent: bool = False,
+        fallback_signal: int = 0,
+    ) -> None:
+        values = {
+            "idle": None if idle is None else milliseconds(idle),
+            "init_is_parent": init_is_parent,
+            "fallback_signal": fallback_signal,
+        }
+        out = ctypes.c_void_p()
+        callback, number, release = ctypes.cast(None, WATCH_FIRED), 0, released
+        if fired is not None:
+            target = Target(fired)
+            keep(target)
+            callback, number = _on_fired, target.number
+        with Options(values) as pointer:
+            check(lib.hf_parent_watch_new(pointer, callback, number, release, ctypes.byref(out)))
+        self._pointer = out.value or 0
+        self._finalizer = weakref.finalize(self, lib.hf_parent_watch_free, self._pointer)
+
+    @staticmethod
+    def exit_now(_: str) -> None:
+        """Ends this process at once, without clean-up: for workers that have nothing to save."""
+        os._exit(0)
+
+    def _get(self) -> int:
+        if not self._finalizer.alive:
+            raise Closed("this watch was closed")
+        return self._pointer
+
+    def __enter__(self) -> "ParentWatch":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._finalizer()
+
+    def fileno(self) -> int:
+        return int(lib.hf_parent_watch_fd(self._get()))
+
+    def fired(self) -> "Optional[str]":
+        return _WHY.get(lib.hf_parent_watch_fired(self._get()))
+
+    def touch(self) -> None:
+        """Not idle: the limit counts from now again."""
+        lib.hf_parent_watch_touch(self._get())
+
+
+def describe_self() -> str:
+    """Who this process is, for HOLDFAST_PARENT in the environment of its workers."""
+    text = ctypes.c_void_p()
+    check(lib.hf_describe_self(ctypes.byref(text)))
+    return take_text(text)

@@ -1,0 +1,40 @@
+// The opaque types of the supervisor's part.
+#pragma once
+
+#include "holdfast.h"
+#include "holdfast/supervisor.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+struct hf_supervisor {
+    holdfast::Supervisor supervisor;
+};
+
+struct hf_hold {
+    holdfast::Hold hold;
+};
+
+struct hf_reply {
+    holdfast::Reply reply;
+};
+
+struct hf_call {
+    holdfast::PendingCall call;
+};
+
+struct hf_registration {
+    holdfast::Registration registration;
+};
+
+struct hf_request {
+    holdfast::IncomingRequest request;
+    std::string method; // ended by a zero byte, unlike a view
+    std::string params;
+};
+
+struct hf_session {
+    std::optional<holdfast::Session> own;
+    holdfast::Session* session = nullptr; // `own`, or the one an opening was given
+};

@@ -1,0 +1,155 @@
+/* The C face used from C: compiled as C99 without a warning, linked against the shared library alone. Exits with 0 when all
+ * is as it should be; the first thing that is not is said on stderr.
+ *   c_face HELPER-COMMAND... */
+#include <holdfast.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPECT(condition)                                                                            \
+    do {                                                                                             \
+        if (!(condition)) {                                                                          \
+            fprintf(stderr, "%d: not so: %s (%s)\n", __LINE__, #condition, hf_last_message());       \
+            exit(1);                                                                                 \
+        }                                                                                            \
+    } while (0)
+
+struct seen {
+    int pipe[2]; /* a byte for each callback, so that waiting for one is a read */
+};
+
+static void tell(void* user, char what) {
+    struct seen* seen = user;
+    EXPECT(write(seen->pipe[1], &what, 1) == 1);
+}
+
+static char hear(struct seen* seen) {
+    char what = 0;
+    EXPECT(read(seen->pipe[0], &what, 1) == 1);
+    return what;
+}
+
+static void on_answer(void* user, hf_error error, const char* message, hf_reply* reply) {
+    EXPECT(error == HF_OK && strcmp(message, "") == 0);
+    EXPECT(strcmp(hf_reply_json(reply), "[1]") == 0);
+    hf_reply_free(reply);
+    tell(user, 'a');
+}
+
+static void on_note(void* user, const char* method, const char* params) {
+    EXPECT(strcmp(method, "note") == 0 && strcmp(params, "{\"i\":0}") == 0);
+    tell(user, 'n');
+}
+
+static void on_request(void* user, hf_request* request) {
+    (void)user;
+    EXPECT(strcmp(hf_request_method(request), "host.llm.complete") == 0);
+    EXPECT(hf_request_reply(request, "not json") == HF_INVALID_ARGUMENT);
+    EXPECT(hf_request_reply(request, "{\"text\":\"hi\"}") == HF_OK);
+    EXPECT(hf_request_reply(request, "1") == HF_CLOSED);
+    hf_request_free(request);
+}
+
+static void on_release(void* user) { tell(user, 'r'); }
+
+static hf_error on_open(void* user, hf_session* inside) {
+    hf_reply* reply = NULL;
+    EXPECT(hf_session_request(inside, "echo", "[\"open\"]", 5000, 0, 0, &reply) == HF_OK);
+    hf_reply_free(reply);
+    tell(user, 'o');
+    return HF_OK;
+}
+
+static hf_error on_refuse(void* user, hf_session* inside) {
+    (void)user;
+    (void)inside;
+    hf_set_message("no account");
+    return HF_PROTOCOL;
+}
+
+int main(int argc, char** argv) {
+    struct seen seen;
+    EXPECT(pipe(seen.pipe) == 0);
+    EXPECT(hf_abi_version() == HF_ABI_VERSION);
+    EXPECT(strlen(hf_version()) > 0);
+    EXPECT(strcmp(hf_error_name(HF_TIMED_OUT), "timed_out") == 0);
+
+    hf_supervisor* supervisor = NULL;
+    EXPECT(hf_supervisor_new(NULL, &supervisor) == HF_OK);
+    hf_options* spec = hf_options_new();
+    for (int i = 1; i < argc; ++i)
+        EXPECT(hf_options_add(spec, "command", argv[i]) == HF_OK);
+    EXPECT(hf_options_text(spec, "stop_plan", "eof:500ms,term:500ms,kill") == HF_OK);
+    EXPECT(hf_options_number(spec, "linger", 0) == HF_OK);
+    hf_hold* hold = NULL;
+    EXPECT(hf_supervisor_hold(supervisor, spec, &hold) == HF_OK);
+    EXPECT(hf_options_text(spec, "no_such_thing", "x") == HF_OK);
+    hf_hold* none = NULL;
+    EXPECT(hf_supervisor_hold(supervisor, spec, &none) == HF_INVALID_ARGUMENT && none == NULL);
+    EXPECT(strstr(hf_last_message(), "no_such_thing") != NULL);
+    hf_options_free(spec);
+
+    uint64_t generation = 0;
+    EXPECT(hf_hold_wait_ready(hold, 10000, &generation) == HF_OK && generation == 1);
+    hf_reply* reply = NULL;
+    EXPECT(hf_hold_request(hold, "echo", "{\"a\":1}", 10000, 0, 0, &reply) == HF_OK);
+    EXPECT(strcmp(hf_reply_json(reply), "{\"a\":1}") == 0 && !hf_reply_is_error(reply));
+    EXPECT(hf_reply_generation(reply) == 1);
+    hf_reply_free(reply);
+    EXPECT(hf_hold_request(hold, "fail", NULL, 10000, 0, 0, &reply) == HF_OK && hf_reply_is_error(reply));
+    EXPECT(hf_reply_error_code(reply) == -7 && strcmp(hf_reply_error_message(reply), "as asked") == 0);
+    EXPECT(strcmp(hf_reply_json(reply), "[1]") == 0);
+    hf_reply_free(reply);
+    EXPECT(hf_hold_request(hold, "sleep", "{\"ms\":5000}", 50, 0, 0, &reply) == HF_TIMED_OUT);
+    EXPECT(hf_hold_request(hold, "echo", "not json", 50, 0, 0, &reply) == HF_INVALID_ARGUMENT);
+
+    hf_call* call = NULL;
+    EXPECT(hf_hold_start(hold, "sleep", "{\"ms\":60000}", -1, 0, 0, &call) == HF_OK && !hf_call_done(call));
+    EXPECT(hf_call_wait(call, 10, &reply) == HF_TIMED_OUT);
+    hf_call_cancel(call);
+    EXPECT(hf_call_wait(call, 5000, &reply) == HF_CANCELLED && hf_call_done(call));
+    hf_call_free(call);
+
+    EXPECT(hf_hold_start_with(hold, "echo", "[1]", 5000, 0, 0, on_answer, &seen, on_release, NULL) == HF_OK);
+    EXPECT(hear(&seen) == 'a' && hear(&seen) == 'r');
+    hf_registration* note = NULL;
+    EXPECT(hf_hold_subscribe(hold, "note", on_note, &seen, on_release, &note) == HF_OK);
+    EXPECT(hf_hold_request(hold, "notify", "{\"count\":1}", 5000, 0, 0, &reply) == HF_OK);
+    hf_reply_free(reply);
+    EXPECT(hear(&seen) == 'n');
+    hf_registration_free(note);
+    EXPECT(hear(&seen) == 'r');
+    hf_registration* served = NULL;
+    EXPECT(hf_hold_serve(hold, "host.llm.complete", on_request, &seen, NULL, &served) == HF_OK);
+    EXPECT(hf_hold_request(hold, "ask", "{\"what\":\"host.llm.complete\"}", 5000, 0, 0, &reply) == HF_OK);
+    EXPECT(strcmp(hf_reply_json(reply), "{\"answer\":{\"text\":\"hi\"}}") == 0);
+    hf_reply_free(reply);
+    hf_registration_free(served);
+
+    hf_session* session = NULL;
+    EXPECT(hf_hold_session(hold, on_open, &seen, on_release, &session) == HF_OK && hf_session_open_on(session) == 0);
+    EXPECT(hf_session_request(session, "echo", "[2]", 5000, HF_IDEMPOTENT, 0, &reply) == HF_OK);
+    hf_reply_free(reply);
+    EXPECT(hear(&seen) == 'o' && hf_session_open_on(session) == 1);
+    hf_session_free(session);
+    EXPECT(hear(&seen) == 'r');
+    EXPECT(hf_hold_session(hold, on_refuse, NULL, NULL, &session) == HF_OK);
+    EXPECT(hf_session_request(session, "echo", "[2]", 5000, 0, 0, &reply) == HF_PROTOCOL);
+    EXPECT(strcmp(hf_last_message(), "no account") == 0);
+    hf_session_free(session);
+
+    char* json = NULL;
+    EXPECT(hf_hold_status(hold, &json) == HF_OK && strstr(json, "\"state\":\"ready\"") != NULL);
+    hf_free(json);
+    EXPECT(hf_hold_replace(hold, 1, 10000, &generation) == HF_OK && generation == 2);
+    hf_hold_release(hold);
+    EXPECT(hf_hold_request(hold, "echo", NULL, 1000, 0, 0, &reply) == HF_CLOSED);
+    hf_hold_free(hold);
+    EXPECT(hf_supervisor_shutdown(supervisor, 10000) == HF_OK);
+    EXPECT(hf_supervisor_status(supervisor, &json) == HF_OK && strstr(json, "\"state\":\"closed\"") != NULL);
+    hf_free(json);
+    hf_supervisor_free(supervisor);
+    return 0;
+}

@@ -1,0 +1,94 @@
+"""Hosts that end, fork, and use multiprocessing."""
+
+from __future__ import annotations
+
+import textwrap
+import unittest
+
+from common import HoldfastTest, eventually
+
+START = """
+import gc, os, signal, sys, time
+import holdfast
+supervisor = holdfast.Supervisor()
+def hold():
+    return supervisor.hold(sys.argv[1:], stop_plan="eof:500ms,term:500ms,kill")
+"""
+
+
+class Hosts(HoldfastTest):
+    def run_host(self, code: str, *words: str) -> str:
+        done = self.run_python(START + textwrap.dedent(code), *self.helper(*words))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout + done.stderr)
+        return done.stdout
+
+    def test_an_exit_with_holds_open_leaves_nothing(self) -> None:
+        self.run_host("kept = hold(); print(kept.request('echo', [1]))", "--ignore-eof", "--daemon")
+        self.assertEqual(self.helpers(), [], "the exit waits for the stop plan")
+        self.assert_nothing_left()
+
+    def test_os_exit_leaves_nothing_either(self) -> None:
+        self.run_host("kept = hold(); kept.request('echo'); os._exit(0)", "--daemon")
+        self.assert_nothing_left()
+
+    def test_dropping_everything_is_no_resource_warning(self) -> None:
+        self.run_host("for _ in range(20):\n    hold().request('echo')\ngc.collect()\nsupervisor.close()")
+        self.assert_nothing_left()
+
+    def test_a_fork_has_no_holds_and_harms_nothing(self) -> None:
+        out = self.run_host(
+            """
+            kept = hold()
+            pid = kept.request("pid")
+            child = os.fork()
+            if child == 0:
+                try:
+                    kept.request("echo")
+                except holdfast.Closed:
+                    del kept
+                    gc.collect()
+                    sys.exit(0)   # through all finalizers
+                sys.exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert kept.request("pid") == pid
+            print("same")
+            """
+        )
+        self.assertEqual(out, "same\n")
+        self.assert_nothing_left()
+
+    def test_multiprocessing_by_fork_and_by_spawn(self) -> None:
+        out = self.run_host(
+            """
+            import multiprocessing
+            kept = hold()
+            pid = kept.request("pid")
+            for method in ("fork", "spawn"):
+                with multiprocessing.get_context(method).Pool(2) as pool:
+                    assert pool.map(abs, [-1, -2]) == [1, 2]
+                assert kept.request("pid") == pid, method
+            print("same")
+            """
+        )
+        self.assertEqual(out, "same\n")
+        self.assert_nothing_left()
+
+    def test_ctrl_c_reaches_a_waiting_main_thread(self) -> None:
+        out = self.run_host(
+            """
+            import threading
+            kept = hold()
+            kept.wait_ready()
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                kept.request("sleep", {"ms": 60000}, timeout=60)
+            except KeyboardInterrupt:
+                print("interrupted")
+            """
+        )
+        self.assertEqual(out, "interrupted\n")
+        self.assertTrue(eventually(lambda: not self.helpers()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,227 @@
+"""The supervisor from Python, with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+import time
+import unittest
+import weakref
+
+import holdfast
+from common import HoldfastTest, eventually
+
+QUICK = {"stop_plan": "eof:500ms,term:500ms,kill"}
+
+
+class Provider:
+    """As hosts build them: one per call, never closed, with a handler and a subscription of its own."""
+
+    def __init__(self, supervisor: holdfast.Supervisor, command: "list[str]") -> None:
+        self.hold = supervisor.hold(command, **QUICK)
+        self.notes: "list[object]" = []
+        self.hold.subscribe("note", self.on_note)
+        self.hold.serve("host.llm.complete", self.complete)
+
+    def on_note(self, method: str, params: object) -> None:
+        self.notes.append(params)
+
+    def complete(self, method: str, params: object) -> object:
+        return {"text": "done", "asked": params}
+
+    def pid(self) -> int:
+        return self.hold.request("pid")
+
+
+class Supervisor(HoldfastTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.supervisor = holdfast.Supervisor()
+
+    def tearDown(self) -> None:
+        self.supervisor.close()
+        super().tearDown()
+
+    def kill(self, pid: int) -> None:
+        pidfd = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        finally:
+            os.close(pidfd)
+        self.assertTrue(eventually(lambda: pid not in self.helpers()))
+
+    def test_request_and_release(self) -> None:
+        with self.supervisor.hold(self.helper(), **QUICK) as hold:
+            self.assertEqual(hold.request("echo", {"a": ["é", None, 1.5]}), {"a": ["é", None, 1.5]})
+            self.assertEqual(hold.request("echo"), None)
+            self.assertEqual([hold.pid], self.helpers())
+            self.assertEqual(hold.status["state"], "ready")
+        self.assert_nothing_left()
+        with self.assertRaises(holdfast.Closed):
+            hold.request("echo")
+
+    def test_three_dropped_providers_one_process_and_all_collected(self) -> None:
+        providers = [Provider(self.supervisor, self.helper()) for _ in range(3)]
+        pids = {provider.pid() for provider in providers}
+        self.assertEqual(len(pids), 1)
+        self.assertEqual(len(self.helpers()), 1)
+        gone = [weakref.ref(provider) for provider in providers]
+        del providers
+        gc.collect()
+        self.assertEqual([one() for one in gone], [None, None, None])
+        self.assert_nothing_left()
+
+    def test_callbacks_that_close_over_their_owner_do_not_pin_it(self) -> None:
+        class Owner:
+            pass
+
+        owner = Owner()
+        owner.hold = self.supervisor.hold(self.helper(), **QUICK)
+        owner.hold.serve("*", lambda method, params: owner.hold)
+        gone = weakref.ref(owner)
+        del owner
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assert_nothing_left()
+
+    def test_kill_gives_exactly_one_replacement_and_the_next_request_works(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        first = hold.request("pid")
+        call = hold.start("sleep", {"ms": 60000})
+        self.kill(first)
+        with self.assertRaisesRegex(holdfast.Closed, "transport closed, generation 1"):
+            call.wait(10)
+        self.assertNotEqual(hold.request("pid"), first)
+        self.assertEqual(len(self.helpers()), 1)
+        self.assertEqual(hold.status["starts"], 2)
+
+    def test_errors_carry_their_code(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        with self.assertRaises(holdfast.RemoteError) as remote:
+            hold.request("fail")
+        self.assertEqual((remote.exception.code, remote.exception.message, remote.exception.data), (-7, "as asked", [1]))
+        with self.assertRaises(TimeoutError) as slow:
+            hold.request("sleep", {"ms": 5000}, timeout=0.05)
+        self.assertEqual(slow.exception.code, holdfast.ErrorCode.TIMED_OUT)
+        with self.assertRaises(ValueError):
+            self.supervisor.hold([])
+        with self.assertRaisesRegex(holdfast.InvalidArgument, "no option \"nonsense\""):
+            self.supervisor.hold(self.helper(), nonsense=1)
+        with self.assertRaisesRegex(holdfast.GaveUp, "No such file or directory") as gave_up:
+            self.supervisor.hold(["/nonexistent/helper"]).request("echo")
+        self.assertEqual(gave_up.exception.code, holdfast.ErrorCode.GAVE_UP)
+
+    def test_handlers_and_subscriptions(self) -> None:
+        provider = Provider(self.supervisor, self.helper())
+        answer = provider.hold.request("ask", {"what": "host.llm.complete"})
+        self.assertEqual(answer, {"answer": {"text": "done", "asked": {"n": 0}}})
+        provider.hold.request("notify", {"what": "note", "count": 3})
+        self.assertTrue(eventually(lambda: len(provider.notes) == 3))
+        self.assertEqual(provider.notes, [{"i": 0}, {"i": 1}, {"i": 2}])
+
+    def test_a_survivor_takes_over_when_the_newest_provider_is_collected(self) -> None:
+        old = Provider(self.supervisor, self.helper())
+        new = Provider(self.supervisor, self.helper())
+        new.complete = None  # never asked: it is dropped first
+        del new
+        gc.collect()
+        self.assertIn("answer", old.hold.request("ask", {"what": "host.llm.complete"}))
+
+    def test_a_handler_that_raises_is_an_error_for_the_helper(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+
+        def broken(method: str, params: object) -> object:
+            raise RuntimeError("no model")
+
+        hold.serve("x", broken)
+        with self.assertLogs("holdfast", "ERROR"):
+            answer = hold.request("ask", {"what": "x"})
+        self.assertEqual(answer["refused"]["message"], "RuntimeError: no model")
+
+    def test_sessions_reopen_on_each_generation(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        opened = []
+        session = hold.session(lambda inside: opened.append(inside.request("pid")))
+        first = session.request("pid")
+        session.request("echo", [1])
+        self.assertEqual(opened, [first])
+        self.kill(first)
+        second = session.request("pid")
+        self.assertEqual(opened, [first, second])
+        self.assertEqual(session.open_on, 2)
+
+        class NoAccount(Exception):
+            pass
+
+        def refuse(inside: holdfast.Session) -> None:
+            raise NoAccount("who are you")
+
+        with self.assertRaises(NoAccount):
+            hold.session(refuse).request("echo")
+
+    def test_the_interpreter_lock_is_free_while_waiting(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        hold.wait_ready()
+        ticks = 0
+        waiter = threading.Thread(target=lambda: hold.request("sleep", {"ms": 500}))
+        waiter.start()
+        while waiter.is_alive():
+            ticks += 1
+            time.sleep(0.001)
+        self.assertGreater(ticks, 50)
+
+    def test_asyncio(self) -> None:
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+
+        async def main() -> None:
+            answers = await asyncio.gather(*(hold.request_async("echo", [i]) for i in range(100)))
+            self.assertEqual(answers, [[i] for i in range(100)])
+            with self.assertRaises(holdfast.RemoteError):
+                await hold.request_async("fail")
+            slow = asyncio.ensure_future(hold.request_async("sleep", {"ms": 60000}))
+            await asyncio.sleep(0.05)
+            slow.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await slow
+            self.assertTrue(eventually(lambda: hold.status["in_flight"] == 0))
+
+            async def complete(method: str, params: object) -> object:
+                await asyncio.sleep(0.01)
+                return "from the loop"
+
+            hold.serve("coroutine", complete)
+            self.assertEqual(await hold.request_async("ask", {"what": "coroutine"}), {"answer": "from the loop"})
+
+        asyncio.run(main())
+
+    def test_500_providers_from_8_threads_are_one_process_then_none(self) -> None:
+        most = 0
+        keeper = Provider(self.supervisor, self.helper())
+        first = keeper.pid()
+        pids = set()
+
+        def work() -> None:
+            for _ in range(63):
+                provider = Provider(self.supervisor, self.helper())
+                pids.add(provider.pid())
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            most = max(most, len(self.helpers()))
+            time.sleep(0.01)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(pids, {first})
+        self.assertEqual(most, 1)
+        del keeper
+        gc.collect()
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
