@@ -1,22 +1,24 @@
-// For workers: one call in main, and the worker learns at once that its parent is gone, or that it has been idle for too
-// long.
+// For workers: one call in main, and the worker learns at once that its parent is gone, or that it has been
+// idle for too long.
 //
-//   auto watch = holdfast::ParentWatch::with_callback({.idle = 10min}, [](holdfast::WatchFired why) { _exit(0); });
+//   auto watch = holdfast::ParentWatch::with_callback({.idle = 10min}, [](holdfast::WatchFired why) {
+//   _exit(0); });
 //   ... watch->touch() with each request
 //
-// or, in an event loop, ParentWatch::start() and fd(). The library itself never ends the process: what happens is the
-// caller's callback.
+// or, in an event loop, ParentWatch::start() and fd(). The library itself never ends the process: what
+// happens is the caller's callback.
 //
-// The parent is held by a pidfd that was opened first and checked after (getppid once more), so neither a recycled PID nor
-// a thread of the parent that ends is mistaken for its death. Where the kernel or a sandbox has no pidfd_open, PR_SET_PDEATHSIG
-// takes its place: its signal is only a hint, upon which getppid is asked, so it does not misfire either; but it belongs to the
-// *thread* that sets it and is lost when that thread ends. with_callback() sets it in its own thread; who calls start() there
-// must do so in a thread that stays. method() says which of the two it is.
+// The parent is held by a pidfd that was opened first and checked after (getppid once more), so neither a
+// recycled PID nor a thread of the parent that ends is mistaken for its death. Where the kernel or a sandbox
+// has no pidfd_open, PR_SET_PDEATHSIG takes its place: its signal is only a hint, upon which getppid is
+// asked, so it does not misfire either; but it belongs to the *thread* that sets it and is lost when that
+// thread ends. with_callback() sets it in its own thread; who calls start() there must do so in a thread that
+// stays. method() says which of the two it is.
 //
 // A parent that was dead before the call has left nothing to hold. So the host says who it is: it puts
-// ParentWatch::describe_self() into the worker's environment as HOLDFAST_PARENT, and the watch fires at once when that very
-// process is not the parent (any more). Without it only this is noticed: that the worker belongs to PID 1 already (see
-// init_is_parent).
+// ParentWatch::describe_self() into the worker's environment as HOLDFAST_PARENT, and the watch fires at once
+// when that very process is not the parent (any more). Without it only this is noticed: that the worker
+// belongs to PID 1 already (see init_is_parent).
 //
 // Threads: every function may be called from any thread. fork(): the child's copy does nothing.
 #pragma once
@@ -36,9 +38,10 @@ enum class WatchFired { parent_gone, idle };
 inline constexpr const char* parent_variable = "HOLDFAST_PARENT";
 
 struct ParentWatchOptions {
-    std::optional<Millis> idle; // fires when touch() was not called for this long; the machine's sleep does not count
-    // PID 1 is a real parent (the host is a container's first process), not the one that inherits orphans. Not needed
-    // when HOLDFAST_PARENT is set.
+    std::optional<Millis>
+        idle; // fires when touch() was not called for this long; the machine's sleep does not count
+    // PID 1 is a real parent (the host is a container's first process), not the one that inherits orphans.
+    // Not needed when HOLDFAST_PARENT is set.
     bool init_is_parent = false;
     // Only for the stated fallback; 0: SIGRTMIN + 6. Refused with `held` when it has a handler already.
     int fallback_signal = 0;
@@ -48,11 +51,13 @@ class ParentWatch {
 public:
     enum class Method { pidfd, death_signal };
 
-    // Errors: invalid_argument (an idle limit of zero or less, a HOLDFAST_PARENT that is none), held, no_space, io.
+    // Errors: invalid_argument (an idle limit of zero or less, a HOLDFAST_PARENT that is none), held,
+    // no_space, io.
     static Result<ParentWatch> start(const ParentWatchOptions& options = {});
-    // The same, with a small thread (all signals blocked) that calls back once, when it fires. Destroying the watch ends the
-    // thread; after that no callback comes. The callback may destroy the watch.
-    static Result<ParentWatch> with_callback(const ParentWatchOptions& options, std::function<void(WatchFired)> callback);
+    // The same, with a small thread (all signals blocked) that calls back once, when it fires. Destroying the
+    // watch ends the thread; after that no callback comes. The callback may destroy the watch.
+    static Result<ParentWatch> with_callback(const ParentWatchOptions& options,
+                                             std::function<void(WatchFired)> callback);
 
     ParentWatch(ParentWatch&&) noexcept;
     ParentWatch& operator=(ParentWatch&&) noexcept;

@@ -7,7 +7,8 @@
 namespace holdfast::core {
 
 std::string to_word(const Identity& identity) {
-    return cat(identity.pid, ':', identity.start_ticks, ':', identity.pid_ns, ':', identity.pidfd_inode, ':', identity.boot_id);
+    return cat(identity.pid, ':', identity.start_ticks, ':', identity.pid_ns, ':', identity.pidfd_inode, ':',
+               identity.boot_id);
 }
 
 namespace {
@@ -23,8 +24,8 @@ bool take_number(std::string_view& rest, N& out) {
 
 std::optional<Identity> identity_from_word(std::string_view word) {
     Identity out;
-    if (!take_number(word, out.pid) || !take_number(word, out.start_ticks) || !take_number(word, out.pid_ns) ||
-        !take_number(word, out.pidfd_inode) || out.pid <= 0 || word.empty())
+    if (!take_number(word, out.pid) || !take_number(word, out.start_ticks) ||
+        !take_number(word, out.pid_ns) || !take_number(word, out.pidfd_inode) || out.pid <= 0 || word.empty())
         return std::nullopt;
     out.boot_id = word;
     return out;

@@ -24,15 +24,17 @@ std::optional<std::string> from_environment(const char* name) {
 }
 
 std::unexpected<Error> in_a_fork() {
-    return fail(Errc::closed, "this registry belongs to the process that opened it; this one is a fork of it");
+    return fail(Errc::closed,
+                "this registry belongs to the process that opened it; this one is a fork of it");
 }
 
 } // namespace
 
 Result<Registry> Registry::open(const RegistryOptions& options) {
     if (auto ok = core::check_slot_name(options.host); !ok)
-        return fail(Errc::invalid_argument, core::cat("the host name \"", options.host,
-                                                      "\" must be 1 to 100 letters, digits, '.', '-' or '_'"));
+        return fail(Errc::invalid_argument,
+                    core::cat("the host name \"", options.host,
+                              "\" must be 1 to 100 letters, digits, '.', '-' or '_'"));
     if (options.max_entries == 0 || options.ttl < Millis{0})
         return fail(Errc::invalid_argument, "max_entries must be at least 1, and ttl must not be negative");
     std::string directory = options.directory;
@@ -41,7 +43,8 @@ Result<Registry> Registry::open(const RegistryOptions& options) {
         std::string profile = options.profile;
         if (profile.empty())
             profile = from_environment("HOLDFAST_PROFILE").value_or("");
-        auto places = core::resolve_places(from_environment, ::geteuid(), profile.empty() ? "default" : profile);
+        auto places =
+            core::resolve_places(from_environment, ::geteuid(), profile.empty() ? "default" : profile);
         if (!places)
             return std::unexpected(places.error());
         directory = places->helpers;
@@ -57,12 +60,14 @@ Result<Registry> Registry::open(const RegistryOptions& options) {
     impl->epoll = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
     impl->bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event ring{.events = EPOLLIN, .data = {.u64 = 0}};
-    if (!impl->epoll || !impl->bell || ::epoll_ctl(impl->epoll.get(), EPOLL_CTL_ADD, impl->bell.get(), &ring) != 0)
+    if (!impl->epoll || !impl->bell ||
+        ::epoll_ctl(impl->epoll.get(), EPOLL_CTL_ADD, impl->bell.get(), &ring) != 0)
         return sys::fail_sys("make the registry's descriptors");
     return Registry(std::move(impl));
 }
 
-Registry::Registry(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Registry::Registry(std::unique_ptr<Impl> impl) noexcept
+    : impl_(std::move(impl)) {}
 Registry::Registry(Registry&&) noexcept = default;
 Registry& Registry::operator=(Registry&& other) noexcept {
     if (this != &other) {
@@ -71,16 +76,21 @@ Registry& Registry::operator=(Registry&& other) noexcept {
     }
     return *this;
 }
-Registry::~Registry() { let_go(); }
+Registry::~Registry() {
+    let_go();
+}
 
-bool Registry::mine() const noexcept { return impl_ && impl_->home == ::getpid(); }
+bool Registry::mine() const noexcept {
+    return impl_ && impl_->home == ::getpid();
+}
 
 void Registry::let_go() noexcept {
     if (!impl_)
         return;
     if (!mine()) {
-        // Another thread of the parent may have been in the middle of anything when it forked: nothing here can be relied
-        // upon, not even to be destroyed. The locks were closed in this copy by the fork itself.
+        // Another thread of the parent may have been in the middle of anything when it forked: nothing here
+        // can be relied upon, not even to be destroyed. The locks were closed in this copy by the fork
+        // itself.
         (void)impl_.release();
         return;
     }
@@ -174,14 +184,15 @@ bool Registry::forget(std::string_view id) {
     for (auto at = impl_->held.begin(); at != impl_->held.end(); ++at) {
         if (at->second.entry.id() != id)
             continue;
-        impl_->unwatch(at->second);
-        impl_->held.erase(at);
+        impl_->drop(at);
         return true;
     }
     return false;
 }
 
-int Registry::poll_fd() const noexcept { return mine() ? impl_->epoll.get() : -1; }
+int Registry::poll_fd() const noexcept {
+    return mine() ? impl_->epoll.get() : -1;
+}
 
 std::vector<Registered> Registry::collect() {
     if (!mine())
@@ -206,6 +217,8 @@ std::size_t Registry::expire(std::int64_t now) {
     return impl_->expire(now);
 }
 
-std::int64_t Registry::clock_ms() noexcept { return sys::boottime_ms(); }
+std::int64_t Registry::clock_ms() noexcept {
+    return sys::boottime_ms();
+}
 
 } // namespace holdfast

@@ -12,18 +12,21 @@ namespace holdfast {
 
 namespace {
 std::unexpected<Error> in_a_fork() {
-    return fail(Errc::closed, "this registry belongs to the process that opened it; this one is a fork of it");
+    return fail(Errc::closed,
+                "this registry belongs to the process that opened it; this one is a fork of it");
 }
 } // namespace
 
-Result<EndReport> Registry::end_those(const std::function<bool(const Registered&)>& wanted, const StopOptions& how) {
+Result<EndReport> Registry::end_those(const std::function<bool(const Registered&)>& wanted,
+                                      const StopOptions& how) {
     registry::TreeEnder ender(how);
     std::vector<std::string> ids;
     {
         std::lock_guard guard(impl_->mutex);
         impl_->refresh();
         for (const auto& [order, held] : impl_->held) {
-            if (held.ended() || !wanted(registry::describe(held.entry.id(), held.entry.record(), true, impl_->home)))
+            if (held.ended() ||
+                !wanted(registry::describe(held.entry.id(), held.entry.record(), true, impl_->home)))
                 continue;
             auto process = held.process->duplicate();
             if (!process)
@@ -47,7 +50,8 @@ Result<EndReport> Registry::end(std::string_view id, const StopOptions& how) {
     if (!mine())
         return in_a_fork();
     if (!get(id))
-        return fail(Errc::not_found, core::cat("this host has no registered process under the id \"", id, "\""));
+        return fail(Errc::not_found,
+                    core::cat("this host has no registered process under the id \"", id, "\""));
     return end_those([&](const Registered& one) { return one.id == id; }, how);
 }
 
@@ -67,8 +71,10 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(AfterRestart policy,
     return adopt_or_reap_after_restart([policy](const Registered&) { return policy; }, how);
 }
 
-// The mutex is taken only to take an entry in: the policy is the caller's code and may ask this very registry.
-Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy& policy, const StopOptions& how) {
+// The mutex is taken only to take an entry in: the policy is the caller's code and may ask this very
+// registry.
+Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy& policy,
+                                                            const StopOptions& how) {
     if (!mine())
         return in_a_fork();
     auto found = registry::list_helpers(impl_->directory, {.measure = false, .with_history = true});
@@ -78,7 +84,8 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
     registry::TreeEnder ender(how);
     std::vector<Impl::Held> ending;
     for (const registry::Helper& helper : *found) {
-        if (!helper.facts.registered || helper.facts.registered_by != impl_->options.host || helper.info.state == SlotState::owned)
+        if (!helper.facts.registered || helper.facts.registered_by != impl_->options.host ||
+            helper.info.state == SlotState::owned)
             continue;
         Registered seen = registry::describe(helper);
         AfterRestart wish = policy(seen);
@@ -88,7 +95,8 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
             out.left.push_back(std::move(seen));
             continue;
         }
-        // Ours now, so nobody else changes it; and now the identity decides, as the record says it at this moment.
+        // Ours now, so nobody else changes it; and now the identity decides, as the record says it at this
+        // moment.
         auto process = sys::open_same(entry->facts().helper);
         if (!process && process.error().code != Errc::not_found) {
             entry->leave_behind(); // in another PID namespace it may well live
@@ -112,7 +120,8 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
             out.finished.push_back(std::move(now));
             std::lock_guard guard(impl_->mutex);
             if (wish == AfterRestart::adopt && of_this_boot)
-                (void)impl_->keep(std::move(held)); // remembered for the rest of its time; else gone with `held`
+                (void)impl_->keep(
+                    std::move(held)); // remembered for the rest of its time; else gone with `held`
             continue;
         }
         held.process = std::move(*process);
@@ -132,7 +141,8 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
     ender.ask();
     out.survivors = ender.finish();
     for (Impl::Held& held : ending) {
-        Registered now = registry::describe(held.entry.id(), held.entry.record(), !held.process->ended(), impl_->home);
+        Registered now =
+            registry::describe(held.entry.id(), held.entry.record(), !held.process->ended(), impl_->home);
         now.adopted = true;
         std::lock_guard guard(impl_->mutex);
         if (now.alive) {

@@ -18,7 +18,8 @@ namespace holdfast {
 namespace {
 
 constexpr std::size_t longest_word = 1000;
-constexpr std::size_t longest_argv = 16 * 1024; // so that a record, escaped at its worst, stays readable (core/record.hpp)
+constexpr std::size_t longest_argv =
+    16 * 1024; // so that a record, escaped at its worst, stays readable (core/record.hpp)
 
 std::vector<std::string> cut(const std::vector<std::string>& argv) {
     std::vector<std::string> out;
@@ -72,14 +73,19 @@ void Registry::Impl::tell(const Held& one, const char* type, std::string reason)
     if (events.directory().empty())
         return;
     const core::HelperFacts& facts = one.entry.facts();
-    registry::Event event{.type = type, .id = one.entry.id(), .label = facts.label, .pid = facts.helper.pid, .reason = std::move(reason)};
+    registry::Event event{.type = type,
+                          .id = one.entry.id(),
+                          .label = facts.label,
+                          .pid = facts.helper.pid,
+                          .reason = std::move(reason)};
     if (facts.ended_at && facts.exit_status >= 0)
         event.status = facts.exit_status;
     events.append(std::move(event));
 }
 
 void Registry::Impl::unwatch(Held& one) {
-    // Deleted, not only closed: a forked child may still have the pidfd, and its copy would keep ringing here.
+    // Deleted, not only closed: a forked child may still have the pidfd, and its copy would keep ringing
+    // here.
     if (one.process)
         ::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, one.process->fd(), nullptr);
 }
@@ -88,7 +94,8 @@ void Registry::Impl::note_end(Held& one) {
     unwatch(one);
     auto reaped = options.reap ? one.process->try_reap() : std::nullopt;
     int status = reaped ? reaped->status : one.process->peek_exit_status().value_or(-1);
-    // The record is for others, who see by identity that the process is gone even if this cannot be written (disk full).
+    // The record is for others, who see by identity that the process is gone even if this cannot be written
+    // (disk full).
     (void)one.entry.update([&](core::HelperFacts& facts) {
         facts.ended_at = sys::boottime_ms();
         facts.exit_status = status;
@@ -121,11 +128,20 @@ void Registry::Impl::refresh() {
     }
 }
 
+void Registry::Impl::drop(std::map<std::uint64_t, Held>::iterator at) {
+    unwatch(at->second);
+    std::erase(news, at->second.entry.id()); // a host that never collects must not gather news for ever
+    held.erase(at);
+}
+
 std::size_t Registry::Impl::expire(std::int64_t now) {
-    return std::erase_if(held, [&](const auto& item) {
-        const Held& one = item.second;
-        return one.ended() && now - one.entry.facts().ended_at >= options.ttl.count();
-    });
+    std::size_t before = held.size();
+    for (auto at = held.begin(); at != held.end();) {
+        auto one = at++;
+        if (one->second.ended() && now - one->second.entry.facts().ended_at >= options.ttl.count())
+            drop(one);
+    }
+    return before - held.size();
 }
 
 Result<void> Registry::Impl::make_room() {
@@ -133,14 +149,14 @@ Result<void> Registry::Impl::make_room() {
     while (held.size() >= options.max_entries) {
         auto oldest = held.end();
         for (auto at = held.begin(); at != held.end(); ++at)
-            if (at->second.ended() &&
-                (oldest == held.end() || at->second.entry.facts().ended_at < oldest->second.entry.facts().ended_at))
+            if (at->second.ended() && (oldest == held.end() || at->second.entry.facts().ended_at <
+                                                                   oldest->second.entry.facts().ended_at))
                 oldest = at;
         if (oldest == held.end())
             return fail(Errc::overflow, core::cat("the registry of \"", options.host, "\" has ", held.size(),
-                                                  " living processes, and max_entries is ", options.max_entries,
-                                                  "; end some, or raise it"));
-        held.erase(oldest);
+                                                  " living processes, and max_entries is ",
+                                                  options.max_entries, "; end some, or raise it"));
+        drop(oldest);
     }
     return {};
 }
@@ -175,7 +191,8 @@ Result<Registered> Registry::Impl::add(sys::PidFd process, const ProcessNotes& n
     refresh();
     for (const auto& [order, one] : held)
         if (!one.ended() && core::same_process(one.entry.facts().helper, *identity))
-            return fail(Errc::held, core::cat("process ", process.pid(), " is registered already, as ", one.entry.id()));
+            return fail(Errc::held,
+                        core::cat("process ", process.pid(), " is registered already, as ", one.entry.id()));
     if (auto room = make_room(); !room)
         return std::unexpected(room.error());
 
@@ -188,7 +205,8 @@ Result<Registered> Registry::Impl::add(sys::PidFd process, const ProcessNotes& n
                             .registered = true,
                             .registered_by = options.host};
     if (facts.label.empty())
-        facts.label = argv.empty() ? core::cat("process ", process.pid()) : argv[0].substr(argv[0].rfind('/') + 1);
+        facts.label =
+            argv.empty() ? core::cat("process ", process.pid()) : argv[0].substr(argv[0].rfind('/') + 1);
     facts.label.resize(std::min(facts.label.size(), longest_word));
     auto entry = registry::Entry::create(directory, std::move(argv), notes.session, std::move(facts));
     if (!entry)

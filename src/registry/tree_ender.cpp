@@ -12,7 +12,8 @@
 namespace holdfast::registry {
 
 namespace {
-// SIGSTOP takes effect when its target next meets the kernel: so long we look, once a millisecond, whether all stand still.
+// SIGSTOP takes effect when its target next meets the kernel: so long we look, once a millisecond, whether
+// all stand still.
 constexpr int longest_freeze_ms = 100;
 
 bool stands_still(pid_t pid) {
@@ -42,7 +43,8 @@ std::size_t TreeEnder::grow() {
                 continue;
             auto process = sys::PidFd::open(child);
             auto stat = sys::read_stat(child);
-            // Pidfd first; then: it says that its parent has this number, and the number is still our member's.
+            // Pidfd first; then: it says that its parent has this number, and the number is still our
+            // member's.
             if (!process || !stat || stat->ppid != parent || members_[at].process.ended() || process->ended())
                 continue;
             known.insert(child);
@@ -83,7 +85,8 @@ void TreeEnder::wait_until(const sys::Deadline& deadline) {
             return; // the deadline has passed
 }
 
-// Stops all of them, so that none can fork while the walk goes on: what it has found in the end is everything.
+// Stops all of them, so that none can fork while the walk goes on: what it has found in the end is
+// everything.
 void TreeEnder::freeze() {
     for (int waited = 0;; ++waited) {
         do {
@@ -96,7 +99,8 @@ void TreeEnder::freeze() {
         bool still = std::all_of(members_.begin(), members_.end(), [](const Member& member) {
             return member.refused || member.process.ended() || stands_still(member.process.pid());
         });
-        // All stood still when they were looked at, so a walk after that sees every child that there will ever be.
+        // All stood still when they were looked at, so a walk after that sees every child that there will
+        // ever be.
         if (still && grow() == 0)
             return;
         if (waited >= longest_freeze_ms)
@@ -116,7 +120,8 @@ std::vector<Leftover> TreeEnder::finish() {
     std::vector<Leftover> out;
     for (const Member& member : members_)
         if (!member.process.ended())
-            out.push_back({.pid = member.process.pid(), .command = sys::command_line_for_people(member.process.pid())});
+            out.push_back(
+                {.pid = member.process.pid(), .command = sys::command_line_for_people(member.process.pid())});
     return out;
 }
 

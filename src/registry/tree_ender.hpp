@@ -11,7 +11,8 @@ namespace holdfast::registry {
 
 class TreeEnder {
 public:
-    explicit TreeEnder(const StopOptions& how) : how_(how) {}
+    explicit TreeEnder(const StopOptions& how)
+        : how_(how) {}
 
     // A root that the caller has identified. This process itself is never ended, wherever it is found.
     void add(sys::PidFd process);

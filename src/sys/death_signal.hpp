@@ -6,8 +6,9 @@
 
 namespace holdfast::sys {
 
-// At most one per process, since a signal's handler is the process's. The setting belongs to the thread that called arm()
-// and ends with it. The signal comes also when the thread that made this process ends: it is a hint, ask getppid().
+// At most one per process, since a signal's handler is the process's. The setting belongs to the thread that
+// called arm() and ends with it. The signal comes also when the thread that made this process ends: it is a
+// hint, ask getppid().
 class DeathSignal {
 public:
     // Errors: held (the signal has a handler, or there is a DeathSignal already), io.
@@ -23,7 +24,9 @@ public:
     void clear() const;
 
 private:
-    DeathSignal(Fd bell, int signal) noexcept : bell_(std::move(bell)), signal_(signal) {}
+    DeathSignal(Fd bell, int signal) noexcept
+        : bell_(std::move(bell))
+        , signal_(signal) {}
     Fd bell_;
     int signal_ = 0;
 };

@@ -35,14 +35,17 @@ Result<DeathSignal> DeathSignal::arm(int signal) {
         return fail_sys("create an eventfd");
     int none = -1;
     if (!bell_of_process.compare_exchange_strong(none, bell.get()))
-        return fail(Errc::held, "this process watches its parent by a death signal already; one watch is all there can be");
-    struct sigaction before {
-    }, mine{};
+        return fail(
+            Errc::held,
+            "this process watches its parent by a death signal already; one watch is all there can be");
+    struct sigaction before{}, mine{};
     mine.sa_handler = &ring;
     mine.sa_flags = SA_RESTART;
     if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) {
         bell_of_process = -1;
-        return fail(Errc::held, core::cat("signal ", signal, " is used by this process already; choose another as fallback_signal"));
+        return fail(Errc::held,
+                    core::cat("signal ", signal,
+                              " is used by this process already; choose another as fallback_signal"));
     }
     DeathSignal out(std::move(bell), signal);
     if (::sigaction(signal, &mine, nullptr) != 0)
@@ -56,7 +59,9 @@ Result<DeathSignal> DeathSignal::arm(int signal) {
     return out;
 }
 
-DeathSignal::DeathSignal(DeathSignal&& other) noexcept : bell_(std::move(other.bell_)), signal_(std::exchange(other.signal_, 0)) {}
+DeathSignal::DeathSignal(DeathSignal&& other) noexcept
+    : bell_(std::move(other.bell_))
+    , signal_(std::exchange(other.signal_, 0)) {}
 
 DeathSignal::~DeathSignal() {
     if (signal_ == 0)
@@ -64,7 +69,8 @@ DeathSignal::~DeathSignal() {
     int set = 0;
     if (::prctl(PR_GET_PDEATHSIG, &set) == 0 && set == signal_)
         ::prctl(PR_SET_PDEATHSIG, 0);
-    // Ignored rather than default: where another thread had armed it the kernel still sends it, and the default is death.
+    // Ignored rather than default: where another thread had armed it the kernel still sends it, and the
+    // default is death.
     ::signal(signal_, set == signal_ ? SIG_DFL : SIG_IGN);
     bell_of_process = -1;
 }

@@ -95,8 +95,9 @@ Result<void> ParentWatch::Impl::hold_parent(const ParentWatchOptions& options) {
     if (const char* word = std::getenv(parent_variable); word && *word) {
         told = core::identity_from_word(word);
         if (!told)
-            return fail(Errc::invalid_argument, core::cat(parent_variable, " is \"", word,
-                                                          "\", which is not what ParentWatch::describe_self() gives; unset it"));
+            return fail(Errc::invalid_argument,
+                        core::cat(parent_variable, " is \"", word,
+                                  "\", which is not what ParentWatch::describe_self() gives; unset it"));
     }
     parent = ::getppid();
     // What was told in another PID namespace, or boot, has other numbers there: it cannot be compared here.
@@ -106,7 +107,8 @@ Result<void> ParentWatch::Impl::hold_parent(const ParentWatchOptions& options) {
         return {};
     }
     // A parent in another PID namespace shows as 0: it has no number to open, but its death signal arrives.
-    auto opened = parent > 0 ? sys::PidFd::open(parent) : fail(Errc::unreachable, "the parent is in another PID namespace", ENOSYS);
+    auto opened = parent > 0 ? sys::PidFd::open(parent)
+                             : fail(Errc::unreachable, "the parent is in another PID namespace", ENOSYS);
     if (opened || opened.error().code == Errc::not_found) {
         // Pidfd first. Still our parent now? Then it was when the pidfd was opened, and the pidfd is its.
         bool same = opened && ::getppid() == parent;
@@ -171,7 +173,8 @@ Result<ParentWatch> ParentWatch::start(const ParentWatchOptions& options) {
     return ParentWatch(std::move(impl));
 }
 
-Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options, std::function<void(WatchFired)> callback) {
+Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options,
+                                               std::function<void(WatchFired)> callback) {
     if (!callback)
         return fail(Errc::invalid_argument, "a parent watch with a callback needs one");
     auto impl = std::make_shared<Impl>();
@@ -179,23 +182,25 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
     impl->stop_bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!impl->stop_bell)
         return sys::fail_sys("create an eventfd");
-    // Prepared inside the thread: a death signal belongs to the thread that sets it, and this one stays. It begins to
-    // watch only when this function is about to return: no callback comes for a watch that was never handed out.
+    // Prepared inside the thread: a death signal belongs to the thread that sets it, and this one stays. It
+    // begins to watch only when this function is about to return: no callback comes for a watch that was
+    // never handed out.
     std::promise<Result<void>> prepared;
     std::promise<void> handed_out;
     auto answer = prepared.get_future();
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before); // the new thread inherits it
-    impl->thread = std::thread([impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
-        Result<void> ok = impl->prepare(options);
-        bool good = ok.has_value();
-        prepared.set_value(std::move(ok));
-        if (!good)
-            return;
-        go.wait();
-        impl->serve();
-    });
+    impl->thread =
+        std::thread([impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
+            Result<void> ok = impl->prepare(options);
+            bool good = ok.has_value();
+            prepared.set_value(std::move(ok));
+            if (!good)
+                return;
+            go.wait();
+            impl->serve();
+        });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (auto ok = answer.get(); !ok) {
         impl->thread.join();
@@ -206,7 +211,8 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
     return out;
 }
 
-ParentWatch::ParentWatch(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+ParentWatch::ParentWatch(std::shared_ptr<Impl> impl) noexcept
+    : impl_(std::move(impl)) {}
 ParentWatch::ParentWatch(ParentWatch&&) noexcept = default;
 ParentWatch& ParentWatch::operator=(ParentWatch&& other) noexcept {
     if (this != &other) {
@@ -215,9 +221,13 @@ ParentWatch& ParentWatch::operator=(ParentWatch&& other) noexcept {
     }
     return *this;
 }
-ParentWatch::~ParentWatch() { stop(); }
+ParentWatch::~ParentWatch() {
+    stop();
+}
 
-bool ParentWatch::mine() const noexcept { return impl_ && impl_->home == ::getpid(); }
+bool ParentWatch::mine() const noexcept {
+    return impl_ && impl_->home == ::getpid();
+}
 
 void ParentWatch::stop() noexcept {
     if (!impl_)
@@ -231,15 +241,20 @@ void ParentWatch::stop() noexcept {
         const std::uint64_t one = 1;
         (void)!::write(impl_->stop_bell.get(), &one, sizeof one);
         if (impl_->thread.get_id() == std::this_thread::get_id())
-            impl_->thread.detach(); // destroyed by its own callback; the thread's copy of Impl goes with the thread
+            impl_->thread
+                .detach(); // destroyed by its own callback; the thread's copy of Impl goes with the thread
         else
             impl_->thread.join();
     }
     impl_.reset();
 }
 
-int ParentWatch::fd() const noexcept { return mine() ? impl_->epoll.get() : -1; }
-std::optional<WatchFired> ParentWatch::fired() const { return mine() ? impl_->fired() : std::nullopt; }
+int ParentWatch::fd() const noexcept {
+    return mine() ? impl_->epoll.get() : -1;
+}
+std::optional<WatchFired> ParentWatch::fired() const {
+    return mine() ? impl_->fired() : std::nullopt;
+}
 void ParentWatch::touch() const noexcept {
     if (mine())
         impl_->touch();

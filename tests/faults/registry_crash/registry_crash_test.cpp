@@ -73,7 +73,8 @@ TEST_P(RegistryCrash, WhileAdoptingLosesNothing) {
 TEST_P(RegistryCrash, WhileRegisteringLeavesAllOrNothing) {
     std::size_t whole = 0;
     auto points = stepper::sweep(
-        GetParam(), 3000, [&](std::size_t) { return host({"register", directory(), std::to_string(worker_.pid())}); },
+        GetParam(), 3000,
+        [&](std::size_t) { return host({"register", directory(), std::to_string(worker_.pid())}); },
         [&](std::size_t k, const stepper::Outcome& at) {
             Registry next = open();
             auto report = next.adopt_or_reap_after_restart(AfterRestart::adopt);
@@ -94,7 +95,9 @@ TEST_P(RegistryCrash, WhileRegisteringLeavesAllOrNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sides, RegistryCrash, testing::Values(stepper::When::entry, stepper::When::exit),
-                         [](const auto& side) { return side.param == stepper::When::entry ? "entry" : "exit"; });
+                         [](const auto& side) {
+                             return side.param == stepper::When::entry ? "entry" : "exit";
+                         });
 
 } // namespace
 } // namespace holdfast

@@ -1,5 +1,5 @@
-// A host to be killed at any system call: `stepped_host adopt DIR` or `stepped_host register DIR PID`. Leaves without
-// destroying its registry, as a crash would.
+// A host to be killed at any system call: `stepped_host adopt DIR` or `stepped_host register DIR PID`. Leaves
+// without destroying its registry, as a crash would.
 #include "holdfast/registry.hpp"
 
 #include <cstdlib>
@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
         auto report = registry->adopt_or_reap_after_restart(holdfast::AfterRestart::adopt);
         good = report && report->adopted.size() == 1;
     } else if (argc == 4) {
-        good = registry->register_process(std::atoi(argv[3]), {.label = "worker", .session = "A", .task = "t"}).has_value();
+        good =
+            registry->register_process(std::atoi(argv[3]), {.label = "worker", .session = "A", .task = "t"})
+                .has_value();
     }
     ::_exit(good ? 0 : 1);
 }

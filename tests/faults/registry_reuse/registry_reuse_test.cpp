@@ -48,9 +48,12 @@ std::string register_and_crash(const std::string& directory) {
     return n > 0 ? std::string(id, static_cast<std::size_t>(n)) : std::string();
 }
 
-bool still_there(const Spawned& process) { return !harness::wait_pidfd(process.pidfd.get(), Deadline::in(50ms)); }
+bool still_there(const Spawned& process) {
+    return !harness::wait_pidfd(process.pidfd.get(), Deadline::in(50ms));
+}
 
-// How a process may be told from its successor: by the pidfd's inode, or as on older kernels by its start ticks.
+// How a process may be told from its successor: by the pidfd's inode, or as on older kernels by its start
+// ticks.
 class RegistryReuse : public testing::TestWithParam<bool> {
 protected:
     harness::HoldfastHome home_;
@@ -90,7 +93,8 @@ TEST_P(RegistryReuse, AfterARestartTheStrangerIsLeftAlone) {
         scene.check(seen && seen->size() == 1 && !seen->front().alive, "the survey is not fooled");
         auto report = registry->adopt_or_reap_after_restart(AfterRestart::reap, {.now = true});
         scene.check(report && report->finished.size() == 1, "it is found dead");
-        scene.check(report && report->ended.empty() && report->adopted.empty(), "and neither ended nor adopted");
+        scene.check(report && report->ended.empty() && report->adopted.empty(),
+                    "and neither ended nor adopted");
         scene.check(still_there(*stranger), "the stranger lives");
     });
 }
@@ -126,7 +130,8 @@ TEST_P(RegistryReuse, ALivingHostDoesNotEndTheStranger) {
         scene.check(report && report->ended.empty() && report->clean(), "there is nothing to end");
         scene.check(!registry->has_active("S"), "nobody is active");
         scene.check(still_there(*stranger), "the stranger lives");
-        scene.check(registry->register_process(chosen, {.session = "S"}).has_value(), "and may be registered itself");
+        scene.check(registry->register_process(chosen, {.session = "S"}).has_value(),
+                    "and may be registered itself");
         scene.check(registry->has_active("S"), "it is active then");
     });
 }
@@ -144,7 +149,8 @@ TEST_P(RegistryReuse, TheCommandLineDoesNotStopTheStranger) {
         if (!GetParam())
             spec.env.emplace_back("HOLDFAST_WITHOUT_PIDFS=1");
         auto done = harness::run_to_end(spec, Deadline::in(10s));
-        scene.check(done && done->out.find("nothing to stop") != std::string::npos, done ? done->out + done->err : "it runs");
+        scene.check(done && done->out.find("nothing to stop") != std::string::npos,
+                    done ? done->out + done->err : "it runs");
         scene.check(still_there(*stranger), "the stranger lives");
     });
 }

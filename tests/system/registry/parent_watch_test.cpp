@@ -28,7 +28,9 @@ namespace {
 using harness::Deadline;
 using namespace std::chrono_literals;
 
-Deadline soon() { return Deadline::in(20s); }
+Deadline soon() {
+    return Deadline::in(20s);
+}
 
 bool readable(int fd, int ms) {
     pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
@@ -68,7 +70,8 @@ public:
         parent_ = ::fork();
         if (parent_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            be_parent(who, describe, worker, {.out = up[1], .in = down[0], .to_parent = armed[1]}, down[1], armed[0]);
+            be_parent(who, describe, worker, {.out = up[1], .in = down[0], .to_parent = armed[1]}, down[1],
+                      armed[0]);
         }
         pidfd_ = sys::Fd(harness::pidfd_open(parent_)); // our child, not waited for
         for (int fd : {up[1], down[0], armed[0], armed[1]})
@@ -93,8 +96,9 @@ public:
     void word() const { (void)!::write(to_worker_.get(), "x", 1); }
 
 private:
-    [[noreturn]] static void be_parent(ForkedBy who, bool describe, const std::function<void(const Voice&)>& worker,
-                                       const Voice& voice, int to_worker, int armed) {
+    [[noreturn]] static void be_parent(ForkedBy who, bool describe,
+                                       const std::function<void(const Voice&)>& worker, const Voice& voice,
+                                       int to_worker, int armed) {
         if (describe)
             ::setenv(parent_variable, ParentWatch::describe_self().value_or("bad").c_str(), 1);
         else
@@ -133,7 +137,8 @@ void forbid_pidfd_open() {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     sock_fprog program{.len = 4, .filter = code};
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         ::_exit(4);
 }
 
@@ -188,7 +193,8 @@ TEST_P(Watch, CallsBackWhenTheParentIsKilled) {
 TEST_P(Watch, DoesNotFireWhenAThreadOfTheParentEnds) {
     Family family(ForkedBy::thread_that_ends, false, [](const Voice& voice) {
         set_up_worker();
-        // The control: a bare death signal does fire then. (On the fallback it is the watch's own signal that comes.)
+        // The control: a bare death signal does fire then. (On the fallback it is the watch's own signal that
+        // comes.)
         if (GetParam() == ParentWatch::Method::pidfd) {
             ::signal(SIGUSR1, [](int) { death_signals = death_signals + 1; });
             ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
@@ -248,7 +254,9 @@ TEST_P(Watch, AForkOfTheWorkerHasNone) {
         if (child == 0) {
             bool nothing = watch->fd() == -1 && !watch->fired();
             watch->touch();
-            { ParentWatch gone = std::move(*watch); }
+            {
+                ParentWatch gone = std::move(*watch);
+            }
             ::_exit(nothing ? 0 : 1);
         }
         int status = 0;
@@ -261,8 +269,11 @@ TEST_P(Watch, AForkOfTheWorkerHasNone) {
     EXPECT_EQ(family.line(), "parent gone");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, Watch, testing::Values(ParentWatch::Method::pidfd, ParentWatch::Method::death_signal),
-                         [](const auto& way) { return way.param == ParentWatch::Method::pidfd ? "pidfd" : "death_signal"; });
+INSTANTIATE_TEST_SUITE_P(Ways, Watch,
+                         testing::Values(ParentWatch::Method::pidfd, ParentWatch::Method::death_signal),
+                         [](const auto& way) {
+                             return way.param == ParentWatch::Method::pidfd ? "pidfd" : "death_signal";
+                         });
 
 TEST(IdleLimit, FiresWithoutTouchAndEndsWithIt) {
     ::unsetenv(parent_variable);
@@ -272,7 +283,8 @@ TEST(IdleLimit, FiresWithoutTouchAndEndsWithIt) {
     EXPECT_EQ(watch->fired(), WatchFired::idle);
     EXPECT_EQ(watch->fired(), WatchFired::idle) << "until somebody touches it";
     watch->touch();
-    // 50 ms may pass between two lines on a busy machine; a second touch right before the question is as good.
+    // 50 ms may pass between two lines on a busy machine; a second touch right before the question is as
+    // good.
     EXPECT_TRUE(harness::eventually(soon(), [&] {
         watch->touch();
         return !watch->fired() && (watch->touch(), !readable(watch->fd(), 0));
@@ -321,7 +333,8 @@ TEST(IdleLimit, NoCallbackAfterDestruction) {
     ::unsetenv(parent_variable);
     std::atomic<int> calls = 0;
     {
-        auto watch = ParentWatch::with_callback({.idle = Millis{60'000}, .init_is_parent = true}, [&](WatchFired) { ++calls; });
+        auto watch = ParentWatch::with_callback({.idle = Millis{60'000}, .init_is_parent = true},
+                                                [&](WatchFired) { ++calls; });
         ASSERT_TRUE(watch);
     }
     EXPECT_EQ(calls, 0);

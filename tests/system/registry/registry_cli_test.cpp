@@ -6,7 +6,9 @@ namespace {
 
 using Cli = RegistryTest;
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
 
 // A host with one registered animal; says "<id> <pid>".
 struct Stage {
@@ -15,7 +17,8 @@ struct Stage {
 };
 Stage parse(const std::string& line) {
     std::size_t blank = line.find(' ');
-    return blank == std::string::npos ? Stage{line, 0} : Stage{line.substr(0, blank), std::stoi(line.substr(blank))};
+    return blank == std::string::npos ? Stage{line, 0}
+                                      : Stage{line.substr(0, blank), std::stoi(line.substr(blank))};
 }
 
 class RegisteredStop : public RegistryTest {
@@ -33,7 +36,8 @@ protected:
 TEST_F(Cli, PsShowsThemWithTheirTree) {
     Registry registry = open();
     Animal launcher = start("launcher");
-    auto one = registry.register_process(launcher.child.pid(), {.label = "tool", .session = "S", .task = "T"});
+    auto one =
+        registry.register_process(launcher.child.pid(), {.label = "tool", .session = "S", .task = "T"});
     ASSERT_TRUE(one);
     std::string shown = holdfast({"ps", "--json"});
     EXPECT_TRUE(has(shown, "\"id\":\"" + one->id + "\"")) << shown;

@@ -24,7 +24,9 @@ using harness::Child;
 using harness::Deadline;
 using namespace std::chrono_literals;
 
-inline Deadline soon() { return Deadline::in(20s); }
+inline Deadline soon() {
+    return Deadline::in(20s);
+}
 
 struct Animal {
     Child child;
@@ -80,7 +82,9 @@ class RegistryTest : public testing::Test {
 protected:
     [[nodiscard]] std::string directory() const { return home_.path() + "/run/default/helpers"; }
     [[nodiscard]] RegistryOptions options() const {
-        return {.host = "test-host", .directory = directory(), .events_directory = home_.path() + "/state/default"};
+        return {.host = "test-host",
+                .directory = directory(),
+                .events_directory = home_.path() + "/state/default"};
     }
     [[nodiscard]] Registry open() const { return open(options()); }
     [[nodiscard]] static Registry open(const RegistryOptions& wanted) {
@@ -118,7 +122,8 @@ protected:
         auto done = home_.run(std::move(words));
         if (!done)
             return done.error().message;
-        EXPECT_TRUE(done->status.exited_with(expected_code)) << to_string(done->status) << done->out << done->err;
+        EXPECT_TRUE(done->status.exited_with(expected_code))
+            << to_string(done->status) << done->out << done->err;
         return done->out + done->err;
     }
     harness::HoldfastHome home_;

@@ -54,10 +54,13 @@ TEST_F(RegistryTest, EndsOneById) {
     EXPECT_EQ(report->ended[0].exit_status, 128 + SIGKILL);
     EXPECT_TRUE(b.child.alive());
     EXPECT_EQ(registry.end("no-such-id").error().code, Errc::not_found);
+    EXPECT_TRUE(registry.forget(first->id));
+    EXPECT_TRUE(registry.collect().empty()) << "what is forgotten is no news";
     EXPECT_TRUE(registry.forget(second->id));
     EXPECT_FALSE(registry.forget(second->id));
     EXPECT_TRUE(b.child.alive()) << "forgetting ends nothing";
-    EXPECT_EQ(registry.all().size(), 1U);
+    EXPECT_TRUE(registry.all().empty());
+    EXPECT_EQ(files(), 0U);
 }
 
 TEST_F(RegistryTest, EndsWhatIsBelow) {
@@ -93,7 +96,8 @@ TEST_F(RegistryTest, EndsTheUnwillingTogether) {
     EXPECT_LT(took, grace * 4) << "one after the other they would need four times the grace";
     EXPECT_EQ(std::count_if(report->ended.begin(), report->ended.end(),
                             [](const Registered& one) { return one.exit_status == 128 + SIGTERM; }),
-              1) << "the stopped one was continued and ended by TERM";
+              1)
+        << "the stopped one was continued and ended by TERM";
 }
 
 TEST_F(RegistryTest, NamesSurvivors) {
@@ -247,7 +251,9 @@ TEST_F(RegistryTest, AForkOwnsNothing) {
                        !registry.has_active("A") && registry.poll_fd() == -1 && registry.expire(1) == 0 &&
                        registry.collect().empty() && !registry.forget(one->id) && !registry.survey() &&
                        !registry.adopt_or_reap_after_restart(AfterRestart::reap);
-        { Registry gone = std::move(registry); } // destroyed here, and nothing happens
+        {
+            Registry gone = std::move(registry);
+        } // destroyed here, and nothing happens
         ::_exit(nothing ? 0 : 1);
     }
     int status = 0;

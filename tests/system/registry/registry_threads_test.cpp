@@ -30,7 +30,8 @@ TEST_F(RegistryTest, ManyThreadsRegisterFindAndEnd) {
         workers.emplace_back([&, t] {
             std::string session = "s" + std::to_string(t);
             for (int i = 0; i < each; ++i) {
-                auto one = registry.register_process(animals[static_cast<std::size_t>(t * each + i)].child.pid(), {.session = session});
+                auto one = registry.register_process(
+                    animals[static_cast<std::size_t>(t * each + i)].child.pid(), {.session = session});
                 wrong += one && registry.has_active(session) ? 0 : 1;
             }
             auto report = registry.end_session(session);

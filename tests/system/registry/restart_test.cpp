@@ -9,7 +9,8 @@ namespace {
 class Restart : public RegistryTest {
 protected:
     // A host that starts and registers one animal per session and says their PIDs.
-    [[nodiscard]] std::function<std::string()> host_with(std::vector<std::string> sessions, std::string animal = "timer_holder",
+    [[nodiscard]] std::function<std::string()> host_with(std::vector<std::string> sessions,
+                                                         std::string animal = "timer_holder",
                                                          std::string name = "test-host") const {
         return [=, this]() -> std::string {
             RegistryOptions wanted = options();
@@ -18,7 +19,8 @@ protected:
             std::string out;
             for (const std::string& session : sessions) {
                 pid_t pid = start_and_let_go(animal);
-                auto one = registry->register_process(pid, {.label = "worker", .session = session, .task = "t-" + session});
+                auto one = registry->register_process(
+                    pid, {.label = "worker", .session = session, .task = "t-" + session});
                 if (!one)
                     return one.error().message;
                 out += std::to_string(pid) + " ";
@@ -45,7 +47,8 @@ TEST_F(Restart, AdoptsWhatOutlivedTheCrash) {
     // The control: as long as the host lives its entries are its own.
     auto early = registry.adopt_or_reap_after_restart(AfterRestart::reap, {.now = true});
     ASSERT_TRUE(early);
-    EXPECT_TRUE(early->adopted.empty() && early->ended.empty() && early->finished.empty() && early->left.empty());
+    EXPECT_TRUE(early->adopted.empty() && early->ended.empty() && early->finished.empty() &&
+                early->left.empty());
     EXPECT_TRUE(lives(pids[0]) && lives(pids[1]) && host.alive());
 
     host.kill();
@@ -103,8 +106,11 @@ TEST_F(Restart, DecidesEachByThePolicy) {
     host.kill();
     Registry registry = open();
     auto report = registry.adopt_or_reap_after_restart([&](const Registered& one) {
-        EXPECT_TRUE(registry.find(one.session).empty() || one.session == "adopt") << "the policy may ask the registry";
-        return one.session == "adopt" ? AfterRestart::adopt : one.session == "reap" ? AfterRestart::reap : AfterRestart::leave;
+        EXPECT_TRUE(registry.find(one.session).empty() || one.session == "adopt")
+            << "the policy may ask the registry";
+        return one.session == "adopt"  ? AfterRestart::adopt
+               : one.session == "reap" ? AfterRestart::reap
+                                       : AfterRestart::leave;
     });
     ASSERT_TRUE(report);
     ASSERT_EQ(report->adopted.size(), 1U);
@@ -114,7 +120,8 @@ TEST_F(Restart, DecidesEachByThePolicy) {
     EXPECT_TRUE(lives(pids[0]));
     EXPECT_FALSE(lives(pids[1]));
     EXPECT_TRUE(lives(pids[2]));
-    EXPECT_EQ(registry.adopt_or_reap_after_restart(AfterRestart::adopt)->adopted.size(), 1U) << "it may be taken later";
+    EXPECT_EQ(registry.adopt_or_reap_after_restart(AfterRestart::adopt)->adopted.size(), 1U)
+        << "it may be taken later";
 }
 
 TEST_F(Restart, LeavesOtherHostsEntries) {

@@ -8,7 +8,8 @@
 namespace holdfast::core {
 namespace {
 
-const Identity full{.boot_id = "0e1b-22", .pid_ns = 4026531836, .pid = 4711, .start_ticks = 98765, .pidfd_inode = 4242};
+const Identity full{
+    .boot_id = "0e1b-22", .pid_ns = 4026531836, .pid = 4711, .start_ticks = 98765, .pidfd_inode = 4242};
 
 TEST(IdentityText, ComesBackWhole) {
     auto back = identity_from_word(to_word(full));
@@ -26,8 +27,9 @@ TEST(IdentityText, LeavesTheTokenOut) {
 }
 
 TEST(IdentityText, RefusesAllElse) {
-    for (const char* word : {"", "4711", "4711:1", "4711:1:2:3", "4711:1:2:3:", "0:1:2:3:b", "-5:1:2:3:b", "x:1:2:3:b",
-                             "4711:-1:2:3:b", "4711:1::3:b", "99999999999:1:2:3:b", " 4711:1:2:3:b", "4711 :1:2:3:b"})
+    for (const char* word :
+         {"", "4711", "4711:1", "4711:1:2:3", "4711:1:2:3:", "0:1:2:3:b", "-5:1:2:3:b", "x:1:2:3:b",
+          "4711:-1:2:3:b", "4711:1::3:b", "99999999999:1:2:3:b", " 4711:1:2:3:b", "4711 :1:2:3:b"})
         EXPECT_FALSE(identity_from_word(word)) << word;
 }
 
