@@ -1,24 +1,22 @@
 /* Holdfast for C, and for every language that can call C.
  *
  * Conventions
- *   Results   Functions that can fail return an hf_error; HF_OK is 0. On failure every out parameter is left as it was,
- *             and hf_last_message() says in one sentence what happened, until the next call on this thread.
- *   Objects   Opaque. What a function gives in an out parameter of a pointer type belongs to the caller, who ends it
- *             with the type's _free function (NULL is fine). Freeing is never needed twice and never waits,
+ *   Results   Functions that can fail return an hf_error; HF_OK is 0. On failure every out parameter is left
+ * as it was, and hf_last_message() says in one sentence what happened, until the next call on this thread.
+ *   Objects   Opaque. What a function gives in an out parameter of a pointer type belongs to the caller, who
+ * ends it with the type's _free function (NULL is fine). Freeing is never needed twice and never waits,
  *             except where it says so.
- *   Text      In: UTF-8, ended by a zero byte, copied if kept; NULL means "not given". Out (char**): ends with hf_free().
- *             JSON in: any valid text. JSON out: one object or list, compact.
- *   Times     Milliseconds. A negative timeout waits for ever.
- *   Options   An hf_options is a bag of named values, so that new ones need no new functions. A name that a function
- *             does not know is refused with HF_INVALID_ARGUMENT. NULL means all defaults. It can be used many times.
- *   Threads   Every function may be called from any thread at any time, except that an object must not be freed
- *             while another thread uses it. An hf_options is used by one thread at a time.
- *   Callbacks Run on threads of the library unless it says otherwise, and may run before the function that takes them has
- *             returned. Each comes with a `user` pointer and a `release` function (may be NULL) that is
- *             called exactly once, when the callback can no longer be running or be called; also when the function that
- *             took them fails. They may call anything here.
- *   fork()    In the child of a fork objects made before it are inert: functions fail with HF_CLOSED, freeing does nothing,
- *             and the parent notices nothing.
+ *   Text      In: UTF-8, ended by a zero byte, copied if kept; NULL means "not given". Out (char**): ends
+ * with hf_free(). JSON in: any valid text. JSON out: one object or list, compact. Times     Milliseconds. A
+ * negative timeout waits for ever. Options   An hf_options is a bag of named values, so that new ones need no
+ * new functions. A name that a function does not know is refused with HF_INVALID_ARGUMENT. NULL means all
+ * defaults. It can be used many times. Threads   Every function may be called from any thread at any time,
+ * except that an object must not be freed while another thread uses it. An hf_options is used by one thread
+ * at a time. Callbacks Run on threads of the library unless it says otherwise, and may run before the
+ * function that takes them has returned. Each comes with a `user` pointer and a `release` function (may be
+ * NULL) that is called exactly once, when the callback can no longer be running or be called; also when the
+ * function that took them fails. They may call anything here. fork()    In the child of a fork objects made
+ * before it are inert: functions fail with HF_CLOSED, freeing does nothing, and the parent notices nothing.
  *   Versions  Symbols are only ever added, under new version nodes. hf_abi_version() tells what is loaded.
  */
 #ifndef HOLDFAST_H
@@ -64,14 +62,15 @@ typedef enum hf_error {
     HF_CANCELLED = 21
 } hf_error;
 
-/* ---- the library ---------------------------------------------------------------------------------------------- */
+/* ---- the library
+ * ---------------------------------------------------------------------------------------------- */
 
 HF_API int hf_abi_version(void);
-HF_API const char* hf_version(void);                /* e.g. "0.1.0"; static */
-HF_API const char* hf_error_name(hf_error error);   /* e.g. "timed_out"; static */
-HF_API const char* hf_last_message(void);           /* of the last failure on this thread; "" when there was none */
-HF_API int hf_last_errno(void);                     /* the errno behind it, or 0 */
-HF_API void hf_free(void* text);                    /* text given out by this library */
+HF_API const char* hf_version(void);              /* e.g. "0.1.0"; static */
+HF_API const char* hf_error_name(hf_error error); /* e.g. "timed_out"; static */
+HF_API const char* hf_last_message(void); /* of the last failure on this thread; "" when there was none */
+HF_API int hf_last_errno(void);           /* the errno behind it, or 0 */
+HF_API void hf_free(void* text);          /* text given out by this library */
 
 typedef struct hf_options hf_options;
 HF_API hf_options* hf_options_new(void);
@@ -84,7 +83,8 @@ HF_API hf_error hf_options_add(hf_options* options, const char* name, const char
 
 typedef void (*hf_release)(void* user);
 
-/* ---- supervisor: one helper per key, alive as long as somebody holds it ----------------------------------------- */
+/* ---- supervisor: one helper per key, alive as long as somebody holds it
+ * ----------------------------------------- */
 
 typedef struct hf_supervisor hf_supervisor;
 typedef struct hf_hold hf_hold;
@@ -96,7 +96,8 @@ typedef struct hf_session hf_session;
 
 /* Options: text profile, keeper_program. */
 HF_API hf_error hf_supervisor_new(const hf_options* options, hf_supervisor** out);
-/* Ends all its helpers and waits until nothing is left (bounded by their stop plans). Holds become HF_CLOSED. */
+/* Ends all its helpers and waits until nothing is left (bounded by their stop plans). Holds become HF_CLOSED.
+ */
 HF_API void hf_supervisor_free(hf_supervisor* supervisor);
 HF_API hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeout_ms);
 /* A list of {"key", "state", "generation", "holds", "pid", "in_flight", "waiting", "failure", "noise",
@@ -105,13 +106,13 @@ HF_API hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json);
 
 /* Returns at once; the helper starts by itself.
  * The key: list command (needed), text directory, list environment (all of it; absent: the host's), list
- * extra_environment, text framing ("newline", "content-length"), text cancel ("silent", "lsp", "mcp"), text key.
- * How it is treated: text label, ready_by ("start", "notify", "health"), health_method, health_params, stop_plan,
- * containment, errors ("inherit", "discard", "log"); numbers in ms: health_every, health_within, health_while_starting,
- * stall, linger, serve_within, respawn_first, respawn_initial, respawn_max, respawn_reset_after_held, respawn_window,
- * respawn_cool_down; numbers: health_misses, respawn_factor, respawn_jitter, respawn_max_failures, max_message,
- * max_in_flight, max_unsent_bytes, max_waiting, max_requests, max_notifications. Their meaning and defaults are in
- * holdfast/supervisor.hpp. */
+ * extra_environment, text framing ("newline", "content-length"), text cancel ("silent", "lsp", "mcp"), text
+ * key. How it is treated: text label, ready_by ("start", "notify", "health"), health_method, health_params,
+ * stop_plan, containment, errors ("inherit", "discard", "log"); numbers in ms: health_every, health_within,
+ * health_while_starting, stall, linger, serve_within, respawn_first, respawn_initial, respawn_max,
+ * respawn_reset_after_held, respawn_window, respawn_cool_down; numbers: health_misses, respawn_factor,
+ * respawn_jitter, respawn_max_failures, max_message, max_in_flight, max_unsent_bytes, max_waiting,
+ * max_requests, max_notifications. Their meaning and defaults are in holdfast/supervisor.hpp. */
 HF_API hf_error hf_supervisor_hold(hf_supervisor* supervisor, const hf_options* options, hf_hold** out);
 
 /* Lets go. Requests under way are answered or failed. Does not wait for the helper's end. */
@@ -127,21 +128,22 @@ HF_API hf_error hf_hold_replace(hf_hold* hold, uint64_t seen, int64_t timeout_ms
 /* After giving up, or during a pause: try again now. */
 HF_API hf_error hf_hold_retry(hf_hold* hold);
 
-#define HF_IDEMPOTENT 1u /* may be sent again, to the next generation, when the transport closes before the answer */
+#define HF_IDEMPOTENT                                                                                        \
+    1u /* may be sent again, to the next generation, when the transport closes before the answer */
 
-/* `params` is JSON text of an object or a list, or NULL. `only` is 0, or the one generation it may go to. An error that the
- * helper answered is HF_OK with a reply that says so. */
-HF_API hf_error hf_hold_request(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms, unsigned flags,
-                                uint64_t only, hf_reply** out);
+/* `params` is JSON text of an object or a list, or NULL. `only` is 0, or the one generation it may go to. An
+ * error that the helper answered is HF_OK with a reply that says so. */
+HF_API hf_error hf_hold_request(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
+                                unsigned flags, uint64_t only, hf_reply** out);
 /* The same without waiting for the answer. */
-HF_API hf_error hf_hold_start(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms, unsigned flags,
-                              uint64_t only, hf_call** out);
-/* The same, answered by a callback, exactly once unless this fails. `reply` is NULL when `error` is not HF_OK, and is the
- * callback's to free. `out` may be NULL. */
+HF_API hf_error hf_hold_start(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
+                              unsigned flags, uint64_t only, hf_call** out);
+/* The same, answered by a callback, exactly once unless this fails. `reply` is NULL when `error` is not
+ * HF_OK, and is the callback's to free. `out` may be NULL. */
 typedef void (*hf_answered)(void* user, hf_error error, const char* message, hf_reply* reply);
 HF_API hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
-                                   unsigned flags, uint64_t only, hf_answered answered, void* user, hf_release release,
-                                   hf_call** out);
+                                   unsigned flags, uint64_t only, hf_answered answered, void* user,
+                                   hf_release release, hf_call** out);
 HF_API hf_error hf_hold_notify(hf_hold* hold, const char* method, const char* params);
 
 /* HF_TIMED_OUT: no answer yet, the call goes on. The answer is given once. */
@@ -150,48 +152,55 @@ HF_API int hf_call_done(const hf_call* call);
 HF_API void hf_call_cancel(hf_call* call);
 HF_API void hf_call_free(hf_call* call); /* does not cancel it */
 
-HF_API const char* hf_reply_json(const hf_reply* reply);      /* the result, or the error's data; "" when there is none */
+HF_API const char*
+hf_reply_json(const hf_reply* reply); /* the result, or the error's data; "" when there is none */
 HF_API int hf_reply_is_error(const hf_reply* reply);
 HF_API int hf_reply_error_code(const hf_reply* reply);
 HF_API const char* hf_reply_error_message(const hf_reply* reply);
 HF_API uint64_t hf_reply_generation(const hf_reply* reply);
 HF_API void hf_reply_free(hf_reply* reply);
 
-/* Notifications of a method, or of all with "*". They go on after a respawn. The texts are valid during the call. */
+/* Notifications of a method, or of all with "*". They go on after a respawn. The texts are valid during the
+ * call. */
 typedef void (*hf_notified)(void* user, const char* method, const char* params);
-HF_API hf_error hf_hold_subscribe(hf_hold* hold, const char* method, hf_notified notified, void* user, hf_release release,
-                                  hf_registration** out);
-/* Requests of the helper: the newest hold that serves a method (or "*") is asked. The request is the callback's: it replies
- * once, then or later, from any thread, and frees it; freed without a reply, the helper gets an error. */
+HF_API hf_error hf_hold_subscribe(hf_hold* hold, const char* method, hf_notified notified, void* user,
+                                  hf_release release, hf_registration** out);
+/* Requests of the helper: the newest hold that serves a method (or "*") is asked. The request is the
+ * callback's: it replies once, then or later, from any thread, and frees it; freed without a reply, the
+ * helper gets an error. */
 typedef void (*hf_served)(void* user, hf_request* request);
-HF_API hf_error hf_hold_serve(hf_hold* hold, const char* method, hf_served served, void* user, hf_release release,
-                              hf_registration** out);
+HF_API hf_error hf_hold_serve(hf_hold* hold, const char* method, hf_served served, void* user,
+                              hf_release release, hf_registration** out);
 HF_API void hf_registration_free(hf_registration* registration); /* ends it */
 
 HF_API const char* hf_request_method(const hf_request* request);
 HF_API const char* hf_request_params(const hf_request* request); /* "" when there are none */
 HF_API hf_error hf_request_reply(hf_request* request, const char* result_json);
-HF_API hf_error hf_request_reply_error(hf_request* request, int code, const char* message, const char* data_json);
+HF_API hf_error hf_request_reply_error(hf_request* request, int code, const char* message,
+                                       const char* data_json);
 HF_API void hf_request_free(hf_request* request);
 
-/* Requests that need to be opened on each new generation first. `open` runs on the thread of the request that needs it;
- * `inside` is valid during the call, and its requests go to that generation only. It returns HF_OK or an error,
- * which is the request's; hf_set_message() gives its words. */
+/* Requests that need to be opened on each new generation first. `open` runs on the thread of the request that
+ * needs it; `inside` is valid during the call, and its requests go to that generation only. It returns HF_OK
+ * or an error, which is the request's; hf_set_message() gives its words. */
 typedef hf_error (*hf_session_open)(void* user, hf_session* inside);
-HF_API hf_error hf_hold_session(hf_hold* hold, hf_session_open open, void* user, hf_release release, hf_session** out);
-HF_API hf_error hf_session_request(hf_session* session, const char* method, const char* params, int64_t timeout_ms,
-                                   unsigned flags, uint64_t only, hf_reply** out);
+HF_API hf_error hf_hold_session(hf_hold* hold, hf_session_open open, void* user, hf_release release,
+                                hf_session** out);
+HF_API hf_error hf_session_request(hf_session* session, const char* method, const char* params,
+                                   int64_t timeout_ms, unsigned flags, uint64_t only, hf_reply** out);
 HF_API uint64_t hf_session_open_on(const hf_session* session);
 HF_API void hf_session_free(hf_session* session);
 HF_API void hf_set_message(const char* message);
 
-/* ---- slots: a name that at most one process owns ------------------------------------------------------------------ */
+/* ---- slots: a name that at most one process owns
+ * ------------------------------------------------------------------ */
 
 typedef struct hf_slot hf_slot;
 
-/* Options: text directory, name (both needed), if_held ("refuse", "wait", "replace", "attach"), address, session; list argv;
- * numbers wait, grace, stall (ms), cancel_fd. Under attach to a living owner `*out` becomes NULL and `*attached` its
- * description; otherwise `*attached` becomes NULL. `attached` may be NULL. */
+/* Options: text directory, name (both needed), if_held ("refuse", "wait", "replace", "attach"), address,
+ * session; list argv; numbers wait, grace, stall (ms), cancel_fd. Under attach to a living owner `*out`
+ * becomes NULL and `*attached` its description; otherwise `*attached` becomes NULL. `attached` may be NULL.
+ */
 HF_API hf_error hf_slot_acquire(const hf_options* options, hf_slot** out, char** attached);
 HF_API void hf_slot_free(hf_slot* slot); /* releases it */
 HF_API uint64_t hf_slot_epoch(const hf_slot* slot);
@@ -200,58 +209,68 @@ HF_API hf_error hf_slot_extend_patience(hf_slot* slot, int64_t more_ms);
 HF_API hf_error hf_slot_set_status(hf_slot* slot, const char* status);
 HF_API hf_error hf_slot_set_address(hf_slot* slot, const char* address);
 HF_API hf_error hf_slot_set_phase(hf_slot* slot, const char* phase); /* "starting", "ready", "draining" */
-HF_API int hf_slot_life_fd(const hf_slot* slot);                      /* the library's; -1 when there is none */
-HF_API int hf_slot_watch_fd(hf_slot* slot);                           /* the library's */
+HF_API int hf_slot_life_fd(const hf_slot* slot); /* the library's; -1 when there is none */
+HF_API int hf_slot_watch_fd(hf_slot* slot);      /* the library's */
 HF_API hf_error hf_slot_still_mine(hf_slot* slot);
 /* A slot as JSON, as `holdfast status --json` shows it. They take, write and remove nothing. */
 HF_API hf_error hf_slot_query(const char* directory, const char* name, char** json);
 HF_API hf_error hf_slot_list(const char* directory, char** json);
 /* Options: numbers grace, patience (ms), now (0 or 1). `was_running` may be NULL. */
-HF_API hf_error hf_slot_stop(const char* directory, const char* name, const hf_options* options, int* was_running);
-HF_API hf_error hf_slot_wait(const char* directory, const char* name, const char* what, int64_t timeout_ms, int cancel_fd,
-                             char** json); /* what: "ready" or "free"; cancel_fd: -1, or readable to give up */
+HF_API hf_error hf_slot_stop(const char* directory, const char* name, const hf_options* options,
+                             int* was_running);
+HF_API hf_error
+hf_slot_wait(const char* directory, const char* name, const char* what, int64_t timeout_ms, int cancel_fd,
+             char** json); /* what: "ready" or "free"; cancel_fd: -1, or readable to give up */
 
-/* ---- registry: helpers that a host starts itself -------------------------------------------------------------------- */
+/* ---- registry: helpers that a host starts itself
+ * -------------------------------------------------------------------- */
 
 typedef struct hf_registry hf_registry;
 
-/* Options: text host (needed), profile, directory, events_directory; numbers max_entries, ttl (ms), reap (0 or 1). */
+/* Options: text host (needed), profile, directory, events_directory; numbers max_entries, ttl (ms), reap (0
+ * or 1). */
 HF_API hf_error hf_registry_open(const hf_options* options, hf_registry** out);
 HF_API void hf_registry_free(hf_registry* registry); /* ends nothing */
-/* Options: text label, session, task; list argv. An entry as JSON: {"id", "label", "session", "task", "argv", "pid",
- * "alive", "adopted", "age_ms", "ended_ago_ms", "exit_status", "host", "host_pid"}. `json` may be NULL. */
+/* Options: text label, session, task; list argv. An entry as JSON: {"id", "label", "session", "task", "argv",
+ * "pid", "alive", "adopted", "age_ms", "ended_ago_ms", "exit_status", "host", "host_pid"}. `json` may be
+ * NULL. */
 HF_API hf_error hf_registry_register(hf_registry* registry, int pid, const hf_options* options, char** json);
-HF_API hf_error hf_registry_register_pidfd(hf_registry* registry, int pidfd, const hf_options* options, char** json);
-/* Lists of entries. by: "all", "session", "task", "survey" (all hosts of the profile); value: the session or task. */
+HF_API hf_error hf_registry_register_pidfd(hf_registry* registry, int pidfd, const hf_options* options,
+                                           char** json);
+/* Lists of entries. by: "all", "session", "task", "survey" (all hosts of the profile); value: the session or
+ * task. */
 HF_API hf_error hf_registry_find(hf_registry* registry, const char* by, const char* value, char** json);
 HF_API hf_error hf_registry_get(hf_registry* registry, const char* id, char** json);
 HF_API int hf_registry_has_active(hf_registry* registry, const char* session);
-/* what: "id", "session" or "all". Options: numbers grace, patience (ms), now. The report: {"ended": [...], "survivors":
+/* what: "id", "session" or "all". Options: numbers grace, patience (ms), now. The report: {"ended": [...],
+ * "survivors":
  * [{"pid","command"}]}. `json` may be NULL. */
-HF_API hf_error hf_registry_end(hf_registry* registry, const char* what, const char* value, const hf_options* options,
-                                char** json);
+HF_API hf_error hf_registry_end(hf_registry* registry, const char* what, const char* value,
+                                const hf_options* options, char** json);
 HF_API int hf_registry_forget(hf_registry* registry, const char* id);
-/* policy: "adopt", "reap" or "leave" for all, or NULL: then `decide` returns 0 (adopt), 1 (reap) or 2 (leave) for each, on
- * this thread. The report: {"adopted", "ended", "finished", "left", "survivors"}. */
+/* policy: "adopt", "reap" or "leave" for all, or NULL: then `decide` returns 0 (adopt), 1 (reap) or 2 (leave)
+ * for each, on this thread. The report: {"adopted", "ended", "finished", "left", "survivors"}. */
 typedef int (*hf_after_restart)(void* user, const char* entry_json);
-HF_API hf_error hf_registry_after_restart(hf_registry* registry, const char* policy, hf_after_restart decide, void* user,
-                                          const hf_options* options, char** json);
+HF_API hf_error hf_registry_after_restart(hf_registry* registry, const char* policy, hf_after_restart decide,
+                                          void* user, const hf_options* options, char** json);
 HF_API int hf_registry_poll_fd(const hf_registry* registry); /* the library's */
 HF_API hf_error hf_registry_collect(hf_registry* registry, char** json);
 HF_API size_t hf_registry_expire(hf_registry* registry, int64_t now_ms);
 HF_API int64_t hf_registry_clock_ms(void);
 
-/* ---- parent watch: for workers ----------------------------------------------------------------------------------------- */
+/* ---- parent watch: for workers
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct hf_parent_watch hf_parent_watch;
 #define HF_NOT_FIRED 0
 #define HF_PARENT_GONE 1
 #define HF_IDLE 2
 
-/* Options: numbers idle (ms), init_is_parent (0 or 1), fallback_signal. With `fired` a thread calls it once, when it fires. */
+/* Options: numbers idle (ms), init_is_parent (0 or 1), fallback_signal. With `fired` a thread calls it once,
+ * when it fires. */
 typedef void (*hf_watch_fired)(void* user, int why);
-HF_API hf_error hf_parent_watch_new(const hf_options* options, hf_watch_fired fired, void* user, hf_release release,
-                                    hf_parent_watch** out);
+HF_API hf_error hf_parent_watch_new(const hf_options* options, hf_watch_fired fired, void* user,
+                                    hf_release release, hf_parent_watch** out);
 HF_API void hf_parent_watch_free(hf_parent_watch* watch);
 HF_API int hf_parent_watch_fd(const hf_parent_watch* watch); /* the library's */
 HF_API int hf_parent_watch_fired(const hf_parent_watch* watch);

@@ -17,20 +17,20 @@ enum class Errc {
     orphaned = 4,         // the owner is dead, but processes it started still live
     superseded = 5,       // somebody else replaced the owner first: the newer one was left alone
     too_many_takeovers = 6,
-    not_permitted = 7,    // the kernel said EPERM or EACCES
-    unreachable = 8,      // the owner lives in another PID namespace: it cannot be signalled from here
-    lost = 9,             // the lock file was wiped away under its owner
-    no_space = 10,        // disk full, quota, or out of descriptors
-    io = 11,              // any other error of a system call; see Error::sys
-    not_found = 12,       // nothing of that name
+    not_permitted = 7,     // the kernel said EPERM or EACCES
+    unreachable = 8,       // the owner lives in another PID namespace: it cannot be signalled from here
+    lost = 9,              // the lock file was wiped away under its owner
+    no_space = 10,         // disk full, quota, or out of descriptors
+    io = 11,               // any other error of a system call; see Error::sys
+    not_found = 12,        // nothing of that name
     unsafe_directory = 13, // a directory others could write to, or of another user
-    survivors = 14,       // processes are left that could not be ended; the message names them
-    cannot_start = 15,    // the command could not be executed
-    unsupported = 16,     // this kernel or this build cannot do it
-    gave_up = 17,         // respawned too often; the message says how to retry
-    closed = 18,          // the object was already released or shut down
-    overflow = 19,        // a stated bound was reached
-    protocol = 20,        // the other side broke its protocol
+    survivors = 14,        // processes are left that could not be ended; the message names them
+    cannot_start = 15,     // the command could not be executed
+    unsupported = 16,      // this kernel or this build cannot do it
+    gave_up = 17,          // respawned too often; the message says how to retry
+    closed = 18,           // the object was already released or shut down
+    overflow = 19,         // a stated bound was reached
+    protocol = 20,         // the other side broke its protocol
     cancelled = 21,
 };
 

@@ -36,24 +36,24 @@ struct Leftover {
     std::string command;
 };
 
-// What is known of a slot at one moment. `state` and `owner_pid` come from the kernel; all that stands in `record`
-// is what the owner (or the last one, when record_is_current is false) said of itself.
+// What is known of a slot at one moment. `state` and `owner_pid` come from the kernel; all that stands in
+// `record` is what the owner (or the last one, when record_is_current is false) said of itself.
 struct SlotInfo {
     std::string name;
     SlotState state = SlotState::free;
-    int owner_pid = 0;                 // 0 unless owned by a process that this process can see
+    int owner_pid = 0; // 0 unless owned by a process that this process can see
     bool owner_in_other_namespace = false;
-    std::uint64_t epoch = 0;           // of the current owner, or of the last one
-    std::vector<Leftover> leftovers;   // filled in when orphaned
+    std::uint64_t epoch = 0;         // of the current owner, or of the last one
+    std::vector<Leftover> leftovers; // filled in when orphaned
 
     bool has_record = false;
-    bool record_is_current = false;    // the record was written by the present owner
+    bool record_is_current = false; // the record was written by the present owner
     Phase phase = Phase::starting;
-    std::string status;                // free text of the owner
+    std::string status; // free text of the owner
     std::uint64_t progress_done = 0;
-    std::uint64_t progress_total = 0;  // 0 where the owner does not know
-    Millis progress_age{0};            // since progress last moved
-    Millis age{0};                     // since this ownership began
+    std::uint64_t progress_total = 0; // 0 where the owner does not know
+    Millis progress_age{0};           // since progress last moved
+    Millis age{0};                    // since this ownership began
     std::int64_t since_unix_ms = 0;
     std::vector<std::string> argv;
     std::string address;
@@ -65,20 +65,21 @@ enum class IfHeld { refuse, wait, replace, attach };
 
 struct AcquireOptions {
     IfHeld if_held = IfHeld::refuse;
-    std::optional<Millis> wait;  // longest wait for an owner to go (wait) or for leftovers (any policy);
-                                 // none: for ever under `wait`, 10 s otherwise
-    Millis grace{5000};          // replace: from TERM to KILL
-    Millis stall{30000};         // replace: a starting owner whose progress stands still this long may be replaced
+    std::optional<Millis> wait; // longest wait for an owner to go (wait) or for leftovers (any policy);
+                                // none: for ever under `wait`, 10 s otherwise
+    Millis grace{5000};         // replace: from TERM to KILL
+    Millis stall{30000}; // replace: a starting owner whose progress stands still this long may be replaced
     std::vector<std::string> argv; // what to call this owner in the record
     std::string address;           // where it can be reached, if known already
     std::string session;
-    int cancel_fd = -1;          // acquire gives up with `cancelled` when this becomes readable
+    int cancel_fd = -1; // acquire gives up with `cancelled` when this becomes readable
 };
 
 // Limits that are stated in messages and in the documentation.
 inline constexpr int max_takeovers = 5;
 inline constexpr Millis takeover_window{60'000};
-inline constexpr Millis max_patience_request{3'600'000}; // extend_patience() beyond an hour ahead is not believed
+inline constexpr Millis max_patience_request{
+    3'600'000}; // extend_patience() beyond an hour ahead is not believed
 
 // Proof that this process owns a slot. Move-only. Destroying it releases the slot.
 class Ownership {
@@ -92,7 +93,8 @@ public:
     [[nodiscard]] std::uint64_t epoch() const noexcept;
     [[nodiscard]] const SlotLocation& location() const noexcept;
 
-    // Says how far the start has come. Patience of contenders moves with `done`; the same number twice is no progress.
+    // Says how far the start has come. Patience of contenders moves with `done`; the same number twice is no
+    // progress.
     Result<void> report_progress(std::uint64_t done, std::uint64_t total = 0, std::string status = {});
     // Asks contenders for this much more patience, whatever progress says (EXTEND_TIMEOUT_USEC).
     Result<void> extend_patience(Millis more);
@@ -103,20 +105,23 @@ public:
     Result<void> ready();
     Result<void> draining();
 
-    // The descriptor that carries life (close-on-exec). A process that inherits it keeps successors out until it
-    // ends: give it to exactly those that must be gone before a successor starts. Valid as long as the Ownership.
-    // Never close it or a copy of it in this process: by the rules of POSIX locks that would drop the ownership. Make the
-    // copy in the child (dup2 in a spawn's file actions), or clear close-on-exec for the time of the spawn.
+    // The descriptor that carries life (close-on-exec). A process that inherits it keeps successors out until
+    // it ends: give it to exactly those that must be gone before a successor starts. Valid as long as the
+    // Ownership. Never close it or a copy of it in this process: by the rules of POSIX locks that would drop
+    // the ownership. Make the copy in the child (dup2 in a spawn's file actions), or clear close-on-exec for
+    // the time of the spawn.
     [[nodiscard]] int life_fd() const noexcept;
 
-    // Readable when the lock file was touched from outside; then ask still_mine(). Made at the first call, since
-    // closing such a watch costs milliseconds: not worth it for an owner that lives for less. -1 when the machine has
-    // no inotify instance left: ask still_mine() every few seconds then.
+    // Readable when the lock file was touched from outside; then ask still_mine(). Made at the first call,
+    // since closing such a watch costs milliseconds: not worth it for an owner that lives for less. -1 when
+    // the machine has no inotify instance left: ask still_mine() every few seconds then.
     [[nodiscard]] int watch_fd();
-    // `lost` when the lock file was wiped away: drain and leave, somebody else may own the new file of that name.
+    // `lost` when the lock file was wiped away: drain and leave, somebody else may own the new file of that
+    // name.
     Result<void> still_mine();
 
-    // Gives the slot up. Also done by the destructor. Processes that inherited life_fd() keep the slot orphaned.
+    // Gives the slot up. Also done by the destructor. Processes that inherited life_fd() keep the slot
+    // orphaned.
     void release() noexcept;
 
     // For Holdfast's own layers: what stands behind it.
@@ -143,19 +148,21 @@ Result<SlotInfo> query(const SlotLocation& location);
 Result<std::vector<SlotInfo>> list_slots(const std::string& directory);
 
 struct StopOptions {
-    Millis grace{5000};          // from TERM to KILL
-    bool now = false;            // KILL at once
-    Millis patience{30000};      // from KILL to giving up with `survivors`
+    Millis grace{5000};     // from TERM to KILL
+    bool now = false;       // KILL at once
+    Millis patience{30000}; // from KILL to giving up with `survivors`
 };
 
-// Ends the owner and everything that holds the slot's life. Returns when nothing is left, and says whether there
-// was anything. Never ends a newer owner than the one it found. Errors: superseded, unreachable, not_permitted, survivors.
+// Ends the owner and everything that holds the slot's life. Returns when nothing is left, and says whether
+// there was anything. Never ends a newer owner than the one it found. Errors: superseded, unreachable,
+// not_permitted, survivors.
 Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options);
 
 enum class WaitFor { ready, free };
 
 // Waits until the slot is ready or free. Errors: timed_out, cancelled.
-Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optional<Millis> at_most, int cancel_fd = -1);
+Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optional<Millis> at_most,
+                          int cancel_fd = -1);
 
 // Stable names: "free", "owned", "orphaned"; "starting", "ready", "draining".
 std::string_view name_of(SlotState state) noexcept;

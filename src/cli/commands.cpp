@@ -16,7 +16,9 @@ namespace {
 int completion_command(const Arguments& arguments) {
     std::string text = completion(arguments.words[0]);
     if (text.empty())
-        return fail_with({.code = Errc::invalid_argument, .message = core::cat("there is no completion for \"", arguments.words[0], "\"; use bash, zsh or fish")});
+        return fail_with({.code = Errc::invalid_argument,
+                          .message = core::cat("there is no completion for \"", arguments.words[0],
+                                               "\"; use bash, zsh or fish")});
     print(text);
     return exit_ok;
 }
@@ -38,7 +40,9 @@ int help_command(const Arguments& arguments) {
     }
     const Command* command = find_command(arguments.words[0]);
     if (!command)
-        return fail_with({.code = Errc::invalid_argument, .message = core::cat("there is no command \"", arguments.words[0], "\"; see: holdfast --help")});
+        return fail_with(
+            {.code = Errc::invalid_argument,
+             .message = core::cat("there is no command \"", arguments.words[0], "\"; see: holdfast --help")});
     print(help_of(*command));
     return exit_ok;
 }
@@ -47,35 +51,129 @@ int help_command(const Arguments& arguments) {
 
 std::span<const Command> commands() {
     static const Command table[] = {
-        {.name = "run", .usage = "[OPTIONS] -- CMD [ARG…]", .summary = "Run a command that ends with its host, and takes everything it started with it",
-         .details = "CMD inherits stdin, stdout and stderr: not one byte passes through Holdfast. When the host closes stdin or dies, when this process is ended in any way, even by SIGKILL, the whole tree of CMD is ended by the stop plan: grandchildren, daemons, what ignores TERM and what is stopped.\n"
-                    "With --slot NAME it is the only one of that name on this machine and profile; the kernel's lock decides, so no crash leaves anything to clean up. CMD may report its start on NOTIFY_SOCKET (READY=1, STATUS=, HOLDFAST_PROGRESS=done/total, EXTEND_TIMEOUT_USEC=): a starting owner that makes progress is never replaced.\n"
+        {.name = "run",
+         .usage = "[OPTIONS] -- CMD [ARG…]",
+         .summary = "Run a command that ends with its host, and takes everything it started with it",
+         .details = "CMD inherits stdin, stdout and stderr: not one byte passes through Holdfast. When the "
+                    "host closes stdin or dies, when this process is ended in any way, even by SIGKILL, the "
+                    "whole tree of CMD is ended by the stop plan: grandchildren, daemons, what ignores TERM "
+                    "and what is stopped.\n"
+                    "With --slot NAME it is the only one of that name on this machine and profile; the "
+                    "kernel's lock decides, so no crash leaves anything to clean up. CMD may report its "
+                    "start on NOTIFY_SOCKET (READY=1, STATUS=, HOLDFAST_PROGRESS=done/total, "
+                    "EXTEND_TIMEOUT_USEC=): a starting owner that makes progress is never replaced.\n"
                     "The exit status is CMD's own, 128+n when signal n ended it.",
-         .options = run_options(), .takes_command = true, .run = run_command},
-        {.name = "ps", .usage = "[--json] [--tree] [--watch] [--session KEY]", .summary = "List the helpers that are kept now",
-         .details = "Each helper is a locked record; the kernel says which are alive, so nothing listed is stale.", .options = ps_options(), .run = ps_command},
-        {.name = "top", .usage = "[--session KEY]", .summary = "Watch the helpers' memory and processor use", .details = "", .options = top_options(), .run = top_command},
-        {.name = "stop", .usage = "ID|NAME… | --session KEY | --all  [--now]", .summary = "End helpers or the owner of a slot, with everything they started",
-         .details = "All are asked at once, and each is answered when nothing of it is left; what does not go is named. A newer owner than the one that was found is left alone.", .options = stop_options(), .max_words = 1000, .run = stop_command},
-        {.name = "logs", .usage = "ID|NAME [-f]", .summary = "Show the stderr of a helper that was run with --log",
-         .details = "At most 8 MiB are kept, and the 8 MiB before.", .options = logs_options(), .min_words = 1, .max_words = 1, .run = logs_command},
-        {.name = "events", .usage = "[-f] [--json]", .summary = "Show what happened to helpers and slots",
-         .details = "spawned, ready, stopping, exited, killed, respawned, gave-up, adopted, refused, reaped; each with its reason. At most 4 MiB are kept, and the 4 MiB before.", .options = events_options(), .run = events_command},
-        {.name = "slots", .usage = "[--json] [--watch]", .summary = "List the slots and their owners", .details = "", .options = slots_options(), .run = slots_command},
-        {.name = "status", .usage = "NAME [--json]", .summary = "Show one slot", .details = "Exits 0 when it is owned, 3 when it is free, 4 when its owner is dead but what it started still lives.", .options = status_options(), .min_words = 1, .max_words = 1, .run = status_command},
-        {.name = "wait", .usage = "NAME --for ready|free [--wait DUR]", .summary = "Wait until a slot is ready or free", .details = "", .options = wait_options(), .min_words = 1, .max_words = 1, .run = wait_command},
-        {.name = "doctor", .usage = "[--json] [--under PID]", .summary = "Look for helpers that were left behind, on the machine as it is",
-         .details = "Nothing needs to have been started by Holdfast. Finds helpers whose stdin has no living writer, servers that came to another parent when their host died, generations that a living host has dropped, duplicates, and zombies with their parents; each with the evidence, its age and its memory.\n"
-                    "Proven is only what the kernel itself shows: whoever started it is dead, nobody can write to its stdin, nobody reads its stdout, nothing else reaches it, and it was idle while we watched. Everything else is suspected, and says what speaks against it.",
-         .options = doctor_options(), .run = doctor_command},
-        {.name = "reap", .usage = "[--yes] [--grace DUR] [--json] [--under PID]", .summary = "End what doctor has proven to be left behind",
-         .details = "A dry run, unless --yes is given. Never ends what is only suspected, another user's, a service, or what belongs to a terminal. Each process is held by a pidfd, the proof is made a second time, then its whole tree is sent TERM and CONT, and KILL after the grace.\n"
-                    "Exits 71 when something could not be ended; it is named.",
-         .options = reap_options(), .run = reap_command},
-        {.name = "completion", .usage = "bash|zsh|fish", .summary = "Print shell completion", .details = "For bash: source <(holdfast completion bash)", .options = {}, .min_words = 1, .max_words = 1, .run = completion_command},
-        {.name = "manual", .usage = "", .summary = "Print the manual page (view it with: holdfast manual | man -l -)", .details = "", .options = {}, .run = manual_command},
-        {.name = "help", .usage = "[COMMAND]", .summary = "Show help", .details = "", .options = {}, .max_words = 1, .run = help_command},
-        {.name = "version", .usage = "", .summary = "Print the version", .details = "", .options = {}, .run = version_command},
+         .options = run_options(),
+         .takes_command = true,
+         .run = run_command},
+        {.name = "ps",
+         .usage = "[--json] [--tree] [--watch] [--session KEY]",
+         .summary = "List the helpers that are kept now",
+         .details =
+             "Each helper is a locked record; the kernel says which are alive, so nothing listed is stale.",
+         .options = ps_options(),
+         .run = ps_command},
+        {.name = "top",
+         .usage = "[--session KEY]",
+         .summary = "Watch the helpers' memory and processor use",
+         .details = "",
+         .options = top_options(),
+         .run = top_command},
+        {.name = "stop",
+         .usage = "ID|NAME… | --session KEY | --all  [--now]",
+         .summary = "End helpers or the owner of a slot, with everything they started",
+         .details = "All are asked at once, and each is answered when nothing of it is left; what does not "
+                    "go is named. A newer owner than the one that was found is left alone.",
+         .options = stop_options(),
+         .max_words = 1000,
+         .run = stop_command},
+        {.name = "logs",
+         .usage = "ID|NAME [-f]",
+         .summary = "Show the stderr of a helper that was run with --log",
+         .details = "At most 8 MiB are kept, and the 8 MiB before.",
+         .options = logs_options(),
+         .min_words = 1,
+         .max_words = 1,
+         .run = logs_command},
+        {.name = "events",
+         .usage = "[-f] [--json]",
+         .summary = "Show what happened to helpers and slots",
+         .details = "spawned, ready, stopping, exited, killed, respawned, gave-up, adopted, refused, reaped; "
+                    "each with its reason. At most 4 MiB are kept, and the 4 MiB before.",
+         .options = events_options(),
+         .run = events_command},
+        {.name = "slots",
+         .usage = "[--json] [--watch]",
+         .summary = "List the slots and their owners",
+         .details = "",
+         .options = slots_options(),
+         .run = slots_command},
+        {.name = "status",
+         .usage = "NAME [--json]",
+         .summary = "Show one slot",
+         .details = "Exits 0 when it is owned, 3 when it is free, 4 when its owner is dead but what it "
+                    "started still lives.",
+         .options = status_options(),
+         .min_words = 1,
+         .max_words = 1,
+         .run = status_command},
+        {.name = "wait",
+         .usage = "NAME --for ready|free [--wait DUR]",
+         .summary = "Wait until a slot is ready or free",
+         .details = "",
+         .options = wait_options(),
+         .min_words = 1,
+         .max_words = 1,
+         .run = wait_command},
+        {.name = "doctor",
+         .usage = "[--json] [--under PID]",
+         .summary = "Look for helpers that were left behind, on the machine as it is",
+         .details = "Nothing needs to have been started by Holdfast. Finds helpers whose stdin has no living "
+                    "writer, servers that came to another parent when their host died, generations that a "
+                    "living host has dropped, duplicates, and zombies with their parents; each with the "
+                    "evidence, its age and its memory.\n"
+                    "Proven is only what the kernel itself shows: whoever started it is dead, nobody can "
+                    "write to its stdin, nobody reads its stdout, nothing else reaches it, and it was idle "
+                    "while we watched. Everything else is suspected, and says what speaks against it.",
+         .options = doctor_options(),
+         .run = doctor_command},
+        {.name = "reap",
+         .usage = "[--yes] [--grace DUR] [--json] [--under PID]",
+         .summary = "End what doctor has proven to be left behind",
+         .details =
+             "A dry run, unless --yes is given. Never ends what is only suspected, another user's, a "
+             "service, or what belongs to a terminal. Each process is held by a pidfd, the proof is made a "
+             "second time, then its whole tree is sent TERM and CONT, and KILL after the grace.\n"
+             "Exits 71 when something could not be ended; it is named.",
+         .options = reap_options(),
+         .run = reap_command},
+        {.name = "completion",
+         .usage = "bash|zsh|fish",
+         .summary = "Print shell completion",
+         .details = "For bash: source <(holdfast completion bash)",
+         .options = {},
+         .min_words = 1,
+         .max_words = 1,
+         .run = completion_command},
+        {.name = "manual",
+         .usage = "",
+         .summary = "Print the manual page (view it with: holdfast manual | man -l -)",
+         .details = "",
+         .options = {},
+         .run = manual_command},
+        {.name = "help",
+         .usage = "[COMMAND]",
+         .summary = "Show help",
+         .details = "",
+         .options = {},
+         .max_words = 1,
+         .run = help_command},
+        {.name = "version",
+         .usage = "",
+         .summary = "Print the version",
+         .details = "",
+         .options = {},
+         .run = version_command},
     };
     return table;
 }

@@ -13,7 +13,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr Option under_option = {.name = "under", .value = "PID", .help = "only what is below this process"};
-constexpr Option watch_option = {.name = "window", .value = "DUR", .help = "how long to watch whether something is idle (500ms)"};
+constexpr Option watch_option = {
+    .name = "window", .value = "DUR", .help = "how long to watch whether something is idle (500ms)"};
 constexpr Option json_option = {.name = "json", .value = "", .help = "as JSON"};
 
 constexpr Option for_doctor[] = {json_option, under_option, watch_option};
@@ -31,7 +32,8 @@ Result<doctor::ExamineOptions> look_where(const Arguments& arguments) {
         pid_t pid = 0;
         auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
         if (error != std::errc{} || end != text->data() + text->size() || pid <= 0)
-            return fail(Errc::invalid_argument, core::cat("--under needs the number of a process, not \"", *text, "\""));
+            return fail(Errc::invalid_argument,
+                        core::cat("--under needs the number of a process, not \"", *text, "\""));
         out.under = pid;
     }
     auto window = duration_option(arguments, "window");
@@ -48,8 +50,12 @@ Result<doctor::Report> look(const Arguments& arguments) {
 
 } // namespace
 
-std::span<const Option> doctor_options() { return for_doctor; }
-std::span<const Option> reap_options() { return for_reap; }
+std::span<const Option> doctor_options() {
+    return for_doctor;
+}
+std::span<const Option> reap_options() {
+    return for_reap;
+}
 
 int doctor_command(const Arguments& arguments) {
     auto report = look(arguments);

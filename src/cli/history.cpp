@@ -57,7 +57,8 @@ std::string event_text(const registry::Event& event) {
 }
 
 // Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation.
-int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show) {
+int follow(const std::string& path, std::uint64_t from,
+           const std::function<std::string(std::string&)>& show) {
     auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return fail_with(signals.error());
@@ -73,10 +74,10 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
         changes->clear();
         std::array<char, 65536> buffer;
         for (;;) {
-            ssize_t n = file ? ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(from)) : 0;
+            ssize_t n =
+                file ? ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(from)) : 0;
             if (n <= 0) {
-                struct stat mine {
-                }, there{};
+                struct stat mine{}, there{};
                 bool turned = ::stat(path.c_str(), &there) == 0 &&
                               (!file || (::fstat(file.get(), &mine) == 0 && mine.st_ino != there.st_ino));
                 if (!turned)
@@ -99,7 +100,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
 }
 
 std::uint64_t size_of(const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     return ::stat(path.c_str(), &file) == 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
@@ -113,7 +114,9 @@ Result<std::string> find_log(const Arguments& arguments) {
     if (helpers)
         for (const registry::Helper* helper : registry::matching(*helpers, word)) {
             if (helper->facts.log.empty())
-                return fail(Errc::not_found, core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
+                return fail(Errc::not_found,
+                            core::cat("\"", word,
+                                      "\" was not started with --log, so its stderr went to its host only"));
             return helper->facts.log;
         }
     auto events = registry::EventLog(places->state).read();
@@ -124,13 +127,18 @@ Result<std::string> find_log(const Arguments& arguments) {
         if (::access(path.c_str(), R_OK) == 0)
             return path;
     }
-    return fail(Errc::not_found, core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
+    return fail(Errc::not_found,
+                core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
 }
 
 } // namespace
 
-std::span<const Option> logs_options() { return for_logs; }
-std::span<const Option> events_options() { return for_events; }
+std::span<const Option> logs_options() {
+    return for_logs;
+}
+std::span<const Option> events_options() {
+    return for_events;
+}
 
 int logs_command(const Arguments& arguments) {
     auto path = find_log(arguments);
@@ -152,7 +160,9 @@ int events_command(const Arguments& arguments) {
         return fail_with(places.error());
     registry::EventLog log(places->state);
     bool as_json = arguments.has("json");
-    auto show = [as_json](const registry::Event& event) { return as_json ? registry::to_json_line(event) : event_text(event); };
+    auto show = [as_json](const registry::Event& event) {
+        return as_json ? registry::to_json_line(event) : event_text(event);
+    };
     std::uint64_t size = size_of(log.path());
     for (const registry::Event& event : log.read())
         if (!print(show(event)))

@@ -18,7 +18,8 @@ namespace {
 
 using namespace holdfast;
 
-// A descriptor 0, 1 or 2 that is not open would be given to the next file we open, and then written to as if it were stderr.
+// A descriptor 0, 1 or 2 that is not open would be given to the next file we open, and then written to as if
+// it were stderr.
 void open_missing_stdio() {
     for (int number : {0, 1, 2})
         if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", number == 0 ? O_RDONLY : O_WRONLY) != number)

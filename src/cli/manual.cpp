@@ -9,9 +9,9 @@ namespace holdfast::cli {
 
 namespace {
 
-constexpr std::string_view purpose =
-    "Holdfast keeps each helper process to exactly one where one is wanted, alive exactly as long as somebody holds it, and "
-    "gone, with everything it started, the moment nobody does.";
+constexpr std::string_view purpose = "Holdfast keeps each helper process to exactly one where one is wanted, "
+                                     "alive exactly as long as somebody holds it, and "
+                                     "gone, with everything it started, the moment nobody does.";
 
 constexpr std::pair<int, std::string_view> exit_codes[] = {
     {0, "done"},
@@ -120,9 +120,11 @@ std::string words_of(std::string_view choices) {
 
 std::string bash_completion() {
     std::string out = "# bash completion for holdfast\n_holdfast() {\n"
-                      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} i\n"
+                      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
+                      "command=${COMP_WORDS[1]} i\n"
                       "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "        if [[ ${COMP_WORDS[i]} == -- ]]; then _command_offset $((i + 1)) 2>/dev/null || COMPREPLY=($(compgen -c -- \"$current\")); return; fi\n"
+                      "        if [[ ${COMP_WORDS[i]} == -- ]]; then _command_offset $((i + 1)) 2>/dev/null "
+                      "|| COMPREPLY=($(compgen -c -- \"$current\")); return; fi\n"
                       "    done\n    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"";
     for (const Command& command : commands())
         out += core::cat(command.name, ' ');
@@ -130,9 +132,11 @@ std::string bash_completion() {
     for (const Command& command : commands())
         for (const Option& option : command.options)
             if (!option.choices.empty())
-                out += core::cat("    ", command.name, ":--", option.name, ") COMPREPLY=($(compgen -W \"", words_of(option.choices), "\" -- \"$current\")); return ;;\n");
+                out += core::cat("    ", command.name, ":--", option.name, ") COMPREPLY=($(compgen -W \"",
+                                 words_of(option.choices), "\" -- \"$current\")); return ;;\n");
             else if (option.value == "PATH" || option.value == "DIR")
-                out += core::cat("    ", command.name, ":--", option.name, ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
+                out += core::cat("    ", command.name, ":--", option.name,
+                                 ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
     out += "    esac\n    case $command in\n";
     for (const Command& command : commands()) {
         out += core::cat("    ", command.name, ") COMPREPLY=($(compgen -W \"");
@@ -159,7 +163,8 @@ std::string zsh_completion() {
     std::string out = "#compdef holdfast\n_holdfast() {\n    local -a commands\n    commands=(\n";
     for (const Command& command : commands())
         out += core::cat("        '", command.name, ':', quoted(command.summary), "'\n");
-    out += "    )\n    if ((CURRENT == 2)); then _describe command commands; return; fi\n    local command=$words[2]\n"
+    out += "    )\n    if ((CURRENT == 2)); then _describe command commands; return; fi\n    local "
+           "command=$words[2]\n"
            "    shift words; ((CURRENT--))\n    case $command in\n";
     auto without_brackets = [](std::string_view text) {
         std::string clean(text);
@@ -172,10 +177,13 @@ std::string zsh_completion() {
         out += core::cat("    ", command.name, ") _arguments");
         for (auto list : {command.options, common_options()})
             for (const Option& option : list) {
-                out += core::cat(" \\\n        '", option.repeatable ? "*" : "", "--", option.name, '[', without_brackets(option.help), ']');
+                out += core::cat(" \\\n        '", option.repeatable ? "*" : "", "--", option.name, '[',
+                                 without_brackets(option.help), ']');
                 if (!option.value.empty())
-                    out += core::cat(':', option.value, ':', option.choices.empty() ? (option.value == "PATH" || option.value == "DIR" ? "_files" : " ")
-                                                                                    : core::cat('(', words_of(option.choices), ')'));
+                    out += core::cat(':', option.value, ':',
+                                     option.choices.empty()
+                                         ? (option.value == "PATH" || option.value == "DIR" ? "_files" : " ")
+                                         : core::cat('(', words_of(option.choices), ')'));
                 out += '\'';
             }
         if (command.takes_command)
@@ -190,11 +198,13 @@ std::string zsh_completion() {
 std::string fish_completion() {
     std::string out = "# fish completion for holdfast\ncomplete -c holdfast -f\n";
     for (const Command& command : commands())
-        out += core::cat("complete -c holdfast -n __fish_use_subcommand -a ", command.name, " -d '", quoted(command.summary), "'\n");
+        out += core::cat("complete -c holdfast -n __fish_use_subcommand -a ", command.name, " -d '",
+                         quoted(command.summary), "'\n");
     for (const Command& command : commands())
         for (auto list : {command.options, common_options()})
             for (const Option& option : list) {
-                out += core::cat("complete -c holdfast -n '__fish_seen_subcommand_from ", command.name, "' -l ", option.name);
+                out += core::cat("complete -c holdfast -n '__fish_seen_subcommand_from ", command.name,
+                                 "' -l ", option.name);
                 if (option.letter)
                     out += core::cat(" -s ", option.letter);
                 if (!option.value.empty())
@@ -209,9 +219,12 @@ std::string fish_completion() {
 } // namespace
 
 std::string overview() {
-    std::string out = core::cat("holdfast ", HOLDFAST_VERSION, "\n\n", wrapped(purpose, 0, 78), "\n\nusage: holdfast COMMAND [OPTIONS]\n\n");
+    std::string out = core::cat("holdfast ", HOLDFAST_VERSION, "\n\n", wrapped(purpose, 0, 78),
+                                "\n\nusage: holdfast COMMAND [OPTIONS]\n\n");
     for (const Command& command : commands())
-        out += core::cat("  ", command.name, std::string(14 - std::min<std::size_t>(13, command.name.size()), ' '), command.summary, '\n');
+        out += core::cat("  ", command.name,
+                         std::string(14 - std::min<std::size_t>(13, command.name.size()), ' '),
+                         command.summary, '\n');
     out += "\nTry:\n"
            "  holdfast run -- npx some-mcp-server            ended with its host, and with all it started\n"
            "  holdfast run --slot memory -- my-memory-server  the only one of that name\n"
@@ -221,7 +234,8 @@ std::string overview() {
 }
 
 std::string help_of(const Command& command) {
-    std::string out = core::cat("usage: holdfast ", command.name, ' ', command.usage, "\n\n", command.summary, ".\n");
+    std::string out =
+        core::cat("usage: holdfast ", command.name, ' ', command.usage, "\n\n", command.summary, ".\n");
     std::string_view rest = command.details;
     while (!rest.empty()) {
         std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -233,12 +247,15 @@ std::string help_of(const Command& command) {
 }
 
 std::string manual_page() {
-    std::string out = core::cat(".TH HOLDFAST 1 \"\" \"holdfast ", HOLDFAST_VERSION, "\" \"User Commands\"\n.SH NAME\nholdfast \\- keep helper processes: one where one is wanted, none when nobody holds it\n.SH SYNOPSIS\n");
+    std::string out = core::cat(".TH HOLDFAST 1 \"\" \"holdfast ", HOLDFAST_VERSION,
+                                "\" \"User Commands\"\n.SH NAME\nholdfast \\- keep helper processes: one "
+                                "where one is wanted, none when nobody holds it\n.SH SYNOPSIS\n");
     for (const Command& command : commands())
         out += core::cat(".B holdfast ", roff(command.name), "\n", roff(command.usage), "\n.br\n");
     out += core::cat(".SH DESCRIPTION\n", roff(purpose), "\n.SH COMMANDS\n");
     for (const Command& command : commands()) {
-        out += core::cat(".SS holdfast ", roff(command.name), ' ', roff(command.usage), '\n', roff(command.summary), ".\n");
+        out += core::cat(".SS holdfast ", roff(command.name), ' ', roff(command.usage), '\n',
+                         roff(command.summary), ".\n");
         std::string_view rest = command.details;
         while (!rest.empty()) {
             std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -248,13 +265,17 @@ std::string manual_page() {
         out += roff_options(command.options);
     }
     out += ".SH COMMON OPTIONS\n" + roff_options(common_options());
-    out += ".SH EXIT STATUS\n.PP\nA command run by \\fBholdfast run\\fR keeps its own exit status, 128+n for signal n. Holdfast's own:\n";
+    out += ".SH EXIT STATUS\n.PP\nA command run by \\fBholdfast run\\fR keeps its own exit status, 128+n for "
+           "signal n. Holdfast's own:\n";
     for (auto [code, meaning] : exit_codes)
         out += core::cat(".TP\n.B ", code, '\n', roff(meaning), '\n');
-    out += ".SH ENVIRONMENT\n.TP\n.B HOLDFAST_HOME\nmoves all files below this directory (run/, state/, config/)\n"
+    out += ".SH ENVIRONMENT\n.TP\n.B HOLDFAST_HOME\nmoves all files below this directory (run/, state/, "
+           "config/)\n"
            ".TP\n.B HOLDFAST_PROFILE\nthe profile, when \\-\\-profile is not given\n"
-           ".TP\n.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME\nwhere locks, the event log and the configuration live otherwise\n"
-           ".TP\n.B NOTIFY_SOCKET\nset for the command, so that it can report its start; heard from a service manager, so that it is told in turn\n"
+           ".TP\n.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME\nwhere locks, the event log and the "
+           "configuration live otherwise\n"
+           ".TP\n.B NOTIFY_SOCKET\nset for the command, so that it can report its start; heard from a "
+           "service manager, so that it is told in turn\n"
            ".TP\n.B HOLDFAST_ID, HOLDFAST_MARK\nset for the command: its id in the registry\n";
     return out;
 }

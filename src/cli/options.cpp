@@ -9,7 +9,10 @@ namespace holdfast::cli {
 namespace {
 
 constexpr Option common[] = {
-    {.name = "profile", .value = "NAME", .help = "keep apart from other profiles (default: default, or HOLDFAST_PROFILE)", .letter = 'p'},
+    {.name = "profile",
+     .value = "NAME",
+     .help = "keep apart from other profiles (default: default, or HOLDFAST_PROFILE)",
+     .letter = 'p'},
     {.name = "help", .value = "", .help = "show this help", .letter = 'h'},
 };
 
@@ -37,7 +40,9 @@ bool is_choice(std::string_view choices, std::string_view value) {
 
 } // namespace
 
-std::span<const Option> common_options() { return common; }
+std::span<const Option> common_options() {
+    return common;
+}
 
 const Command* find_command(std::string_view name) {
     for (const Command& command : commands())
@@ -65,20 +70,23 @@ Result<Arguments> parse(const Command& command, std::span<const std::string> wor
         const std::string& word = words[at];
         if (word == "--") {
             if (!command.takes_command)
-                return wrong(command, core::cat("holdfast ", command.name, " runs no command, so nothing may follow --"));
+                return wrong(command, core::cat("holdfast ", command.name,
+                                                " runs no command, so nothing may follow --"));
             out.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
             break;
         }
         if (word.size() < 2 || word[0] != '-') {
             if (command.takes_command)
-                return wrong(command, core::cat("put -- in front of the command: holdfast ", command.name, " -- ", word, " …"));
+                return wrong(command, core::cat("put -- in front of the command: holdfast ", command.name,
+                                                " -- ", word, " …"));
             out.words.push_back(word);
             continue;
         }
         bool is_long = word.starts_with("--");
         std::size_t equals = is_long ? word.find('=') : std::string::npos;
-        std::string_view name = is_long ? std::string_view(word).substr(2, equals == std::string::npos ? equals : equals - 2)
-                                        : std::string_view(word).substr(1, 1);
+        std::string_view name =
+            is_long ? std::string_view(word).substr(2, equals == std::string::npos ? equals : equals - 2)
+                    : std::string_view(word).substr(1, 1);
         const Option* option = find(command, name, is_long ? char{0} : name.front());
         if (!option)
             return wrong(command, core::cat("holdfast ", command.name, " has no option ", word));
@@ -98,15 +106,18 @@ Result<Arguments> parse(const Command& command, std::span<const std::string> wor
             value = words[++at];
         }
         if (!option->choices.empty() && !is_choice(option->choices, value))
-            return wrong(command, core::cat("--", option->name, " is one of ", option->choices, ", not \"", value, "\""));
+            return wrong(command, core::cat("--", option->name, " is one of ", option->choices, ", not \"",
+                                            value, "\""));
         out.add(option->name, std::move(value));
     }
     if (out.has("help"))
         return out;
     if (command.takes_command && out.command.empty())
-        return wrong(command, core::cat("there is no command to run; write it after --, as in: holdfast ", command.name, " -- CMD"));
+        return wrong(command, core::cat("there is no command to run; write it after --, as in: holdfast ",
+                                        command.name, " -- CMD"));
     if (out.words.size() < command.min_words)
-        return wrong(command, core::cat("something is missing; usage: holdfast ", command.name, ' ', command.usage));
+        return wrong(command,
+                     core::cat("something is missing; usage: holdfast ", command.name, ' ', command.usage));
     if (out.words.size() > command.max_words)
         return wrong(command, core::cat("\"", out.words[command.max_words], "\" is one word too many"));
     if (auto profile = out.value("profile"))

@@ -1,5 +1,5 @@
-// The command line as a table: one description of each command gives its parsing, its help, its page in the manual and
-// its shell completion.
+// The command line as a table: one description of each command gives its parsing, its help, its page in the
+// manual and its shell completion.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -14,10 +14,10 @@
 namespace holdfast::cli {
 
 struct Option {
-    std::string_view name;        // without the dashes
-    std::string_view value;       // placeholder such as DUR; empty for a switch
+    std::string_view name;  // without the dashes
+    std::string_view value; // placeholder such as DUR; empty for a switch
     std::string_view help;
-    char letter = 0;              // short form, or 0
+    char letter = 0;               // short form, or 0
     std::string_view choices = {}; // "a|b|c", checked while parsing
     bool repeatable = false;
 };
@@ -27,7 +27,9 @@ public:
     [[nodiscard]] bool has(std::string_view name) const { return values_.contains(std::string(name)); }
     [[nodiscard]] std::optional<std::string> value(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
-    void add(std::string_view name, std::string value) { values_[std::string(name)].push_back(std::move(value)); }
+    void add(std::string_view name, std::string value) {
+        values_[std::string(name)].push_back(std::move(value));
+    }
 
     std::vector<std::string> words;   // positional
     std::vector<std::string> command; // after --

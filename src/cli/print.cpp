@@ -25,7 +25,9 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
-bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+bool starts_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
 
 std::size_t terminal_width() {
     winsize size{};
@@ -53,13 +55,19 @@ std::size_t shown_width(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
-bool print(std::string_view text) { return write_all(STDOUT_FILENO, text); }
-void complain(std::string_view text) { write_all(STDERR_FILENO, core::cat("holdfast: ", text, '\n')); }
+bool print(std::string_view text) {
+    return write_all(STDOUT_FILENO, text);
+}
+void complain(std::string_view text) {
+    write_all(STDERR_FILENO, core::cat("holdfast: ", text, '\n'));
+}
 int fail_with(const Error& error) {
     complain(error.message);
     return exit_code_of(error);
 }
-bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+bool stdout_is_terminal() {
+    return ::isatty(STDOUT_FILENO) == 1;
+}
 
 std::string Table::text() const {
     std::vector<std::size_t> widths(rows_.front().size());
@@ -70,7 +78,9 @@ std::string Table::text() const {
     for (std::size_t column = 0; column + 1 < widths.size(); ++column)
         before_last += widths[column] + 2;
     std::size_t limit = terminal_width();
-    std::size_t for_last = limit == std::string_view::npos ? limit : std::max<std::size_t>(limit > before_last ? limit - before_last : 0, 10);
+    std::size_t for_last = limit == std::string_view::npos
+                               ? limit
+                               : std::max<std::size_t>(limit > before_last ? limit - before_last : 0, 10);
     std::string out;
     for (const auto& row : rows_) {
         for (std::size_t column = 0; column < row.size(); ++column) {

@@ -31,7 +31,8 @@ constexpr Option for_top[] = {
     {.name = "session", .value = "KEY", .help = "only helpers of this session"},
 };
 
-// A registered process is held by the host that owns its entry; one behind a keeper by the host before its front.
+// A registered process is held by the host that owns its entry; one behind a keeper by the host before its
+// front.
 int holders_of(const Helper& helper) {
     if (helper.facts.registered)
         return (helper.alive || helper.elsewhere) && helper.info.state == SlotState::owned ? 1 : 0;
@@ -44,7 +45,8 @@ std::string state_of(const Helper& helper) {
             return "elsewhere"; // in another container: whether it lives cannot be seen from here
         if (!helper.alive)
             return "ended"; // its host remembers it for a while
-        return helper.info.state == SlotState::owned ? "running" : "abandoned"; // the host that registered it is gone
+        return helper.info.state == SlotState::owned ? "running"
+                                                     : "abandoned"; // the host that registered it is gone
     }
     if (helper.info.state == SlotState::orphaned)
         return "ending"; // its front is gone; the keeper, or the next start, ends it
@@ -58,8 +60,9 @@ json::object helper_to_json(const Helper& helper) {
     out["front_pid"] = helper.facts.registered ? 0 : helper.info.owner_pid;
     out["registered"] = helper.facts.registered;
     if (helper.facts.registered && !helper.alive && !helper.elsewhere)
-        out["exit_status"] = helper.facts.ended_at && helper.facts.exit_status >= 0 ? json::value(helper.facts.exit_status)
-                                                                                    : json::value(nullptr);
+        out["exit_status"] = helper.facts.ended_at && helper.facts.exit_status >= 0
+                                 ? json::value(helper.facts.exit_status)
+                                 : json::value(nullptr);
     out["pid"] = helper.facts.helper.pid;
     out["keeper_pid"] = helper.facts.keeper.pid;
     out["host_pid"] = helper.facts.host_pid;
@@ -102,7 +105,8 @@ std::string tree_text(pid_t root, bool with_root) {
         if (!stat)
             continue;
         auto page = static_cast<unsigned long long>(::sysconf(_SC_PAGESIZE));
-        out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ", core::format_size(stat->rss_pages * page), "  ",
+        out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ",
+                         core::format_size(stat->rss_pages * page), "  ",
                          sys::command_line_for_people(node.pid), '\n');
         push(node.pid, node.depth + 1);
     }
@@ -116,7 +120,9 @@ std::string host_cell(const Helper& helper) {
     return core::cat(helper.facts.host_pid, ' ', command.substr(command.rfind('/') + 1));
 }
 
-std::string dash_if_empty(const std::string& text) { return text.empty() ? "-" : text; }
+std::string dash_if_empty(const std::string& text) {
+    return text.empty() ? "-" : text;
+}
 
 std::string ps_text(const std::vector<Helper>& helpers, const Arguments& arguments) {
     if (arguments.has("json")) {
@@ -127,8 +133,10 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
     }
     if (helpers.empty())
         return "no helpers; start one with: holdfast run -- CMD\n";
-    bool any_spared = std::any_of(helpers.begin(), helpers.end(), [](const Helper& h) { return !h.facts.spare.empty(); });
-    std::vector<std::string> header{"ID", "NAME", "PID", "AGE", "HOST", "HOLDERS", "SESSION", "STATE", "RESTARTS", "PROCS", "MEMORY"};
+    bool any_spared =
+        std::any_of(helpers.begin(), helpers.end(), [](const Helper& h) { return !h.facts.spare.empty(); });
+    std::vector<std::string> header{"ID",      "NAME",  "PID",      "AGE",   "HOST",  "HOLDERS",
+                                    "SESSION", "STATE", "RESTARTS", "PROCS", "MEMORY"};
     if (any_spared)
         header.emplace_back("SPARES");
     header.emplace_back("COMMAND");
@@ -155,8 +163,9 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
         row.push_back(sys::join_command(helper.info.argv));
         table.add(std::move(row));
         if (arguments.has("tree") && (helper.facts.keeper.pid || helper.alive))
-            trees += core::cat(helper.id, ' ', helper.facts.label, '\n',
-                               tree_text(helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive));
+            trees += core::cat(
+                helper.id, ' ', helper.facts.label, '\n',
+                tree_text(helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive));
     }
     return trees.empty() ? table.text() : core::cat(table.text(), '\n', trees);
 }
@@ -174,8 +183,12 @@ Result<std::vector<Helper>> chosen(const Arguments& arguments) {
 
 } // namespace
 
-std::span<const Option> ps_options() { return for_ps; }
-std::span<const Option> top_options() { return for_top; }
+std::span<const Option> ps_options() {
+    return for_ps;
+}
+std::span<const Option> top_options() {
+    return for_top;
+}
 
 int ps_command(const Arguments& arguments) {
     if (arguments.has("watch")) {
@@ -208,7 +221,8 @@ int top_command(const Arguments& arguments) {
         auto ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
         double seconds = std::max(0.001, static_cast<double>(now - last_time) / 1000);
         last_time = now;
-        std::sort(helpers->begin(), helpers->end(), [](const Helper& a, const Helper& b) { return a.tree_rss > b.tree_rss; });
+        std::sort(helpers->begin(), helpers->end(),
+                  [](const Helper& a, const Helper& b) { return a.tree_rss > b.tree_rss; });
         unsigned long long memory = 0;
         std::uint32_t processes = 0;
         Table table({"ID", "NAME", "CPU%", "MEMORY", "PROCS", "AGE", "STATE", "COMMAND"});
@@ -216,17 +230,20 @@ int top_command(const Arguments& arguments) {
         for (const Helper& helper : *helpers) {
             auto before = last_ticks.find(helper.id);
             double used = before != last_ticks.end() && helper.cpu_ticks >= before->second
-                              ? static_cast<double>(helper.cpu_ticks - before->second) / ticks_per_second / seconds * 100
+                              ? static_cast<double>(helper.cpu_ticks - before->second) / ticks_per_second /
+                                    seconds * 100
                               : 0;
             ticks[helper.id] = helper.cpu_ticks;
             memory += helper.tree_rss;
             processes += helper.tree_processes;
-            table.add({helper.id, helper.facts.label, std::to_string(static_cast<int>(used + 0.5)), core::format_size(helper.tree_rss),
-                       std::to_string(helper.tree_processes), core::format_duration(helper.info.age), state_of(helper),
+            table.add({helper.id, helper.facts.label, std::to_string(static_cast<int>(used + 0.5)),
+                       core::format_size(helper.tree_rss), std::to_string(helper.tree_processes),
+                       core::format_duration(helper.info.age), state_of(helper),
                        sys::join_command(helper.info.argv)});
         }
         last_ticks = std::move(ticks);
-        return core::cat(helpers->size(), " helpers, ", processes, " processes, ", core::format_size(memory), "\n\n", table.text());
+        return core::cat(helpers->size(), " helpers, ", processes, " processes, ", core::format_size(memory),
+                         "\n\n", table.text());
     });
 }
 

@@ -22,31 +22,75 @@ namespace {
 
 constexpr Option options[] = {
     {.name = "slot", .value = "NAME", .help = "run as the only one of this name"},
-    {.name = "slot-dir", .value = "DIR", .help = "where the slot's lock lives (default: the profile's); put it beside the data it guards"},
-    {.name = "if-held", .value = "POLICY", .help = "when the slot has an owner: refuse (exit 69), wait, replace it, or attach (print its address)", .choices = "refuse|wait|replace|attach"},
-    {.name = "wait", .value = "DUR", .help = "wait at most this long for the slot (default: for ever under wait)"},
-    {.name = "grace", .value = "DUR", .help = "from TERM to KILL: of an owner that is replaced (5s), and of the command (2s)"},
-    {.name = "stall", .value = "DUR", .help = "replace a starting owner only when its progress stands still this long (30s)"},
-    {.name = "ready", .value = "HOW", .help = "auto: ready once it runs, unless it reports its start; notify: starting until READY=1", .choices = "auto|notify"},
-    {.name = "pidfile", .value = "PATH", .help = "write a PID file for tools that expect one; removed at the end if still ours"},
-    {.name = "pidfile-format", .value = "FORMAT", .help = "plain (a number) or json (pid, start_time, argv, kind)", .choices = "plain|json"},
-    {.name = "adopt", .value = "PATH", .help = "take over from a holder that is not ours and only left this PID file"},
-    {.name = "adopt-match", .value = "REGEX", .help = "accept that holder as proven when its command line matches"},
-    {.name = "name", .value = "NAME", .help = "what to call it in ps, stop and logs (default: the command's name)"},
+    {.name = "slot-dir",
+     .value = "DIR",
+     .help = "where the slot's lock lives (default: the profile's); put it beside the data it guards"},
+    {.name = "if-held",
+     .value = "POLICY",
+     .help = "when the slot has an owner: refuse (exit 69), wait, replace it, or attach (print its address)",
+     .choices = "refuse|wait|replace|attach"},
+    {.name = "wait",
+     .value = "DUR",
+     .help = "wait at most this long for the slot (default: for ever under wait)"},
+    {.name = "grace",
+     .value = "DUR",
+     .help = "from TERM to KILL: of an owner that is replaced (5s), and of the command (2s)"},
+    {.name = "stall",
+     .value = "DUR",
+     .help = "replace a starting owner only when its progress stands still this long (30s)"},
+    {.name = "ready",
+     .value = "HOW",
+     .help = "auto: ready once it runs, unless it reports its start; notify: starting until READY=1",
+     .choices = "auto|notify"},
+    {.name = "pidfile",
+     .value = "PATH",
+     .help = "write a PID file for tools that expect one; removed at the end if still ours"},
+    {.name = "pidfile-format",
+     .value = "FORMAT",
+     .help = "plain (a number) or json (pid, start_time, argv, kind)",
+     .choices = "plain|json"},
+    {.name = "adopt",
+     .value = "PATH",
+     .help = "take over from a holder that is not ours and only left this PID file"},
+    {.name = "adopt-match",
+     .value = "REGEX",
+     .help = "accept that holder as proven when its command line matches"},
+    {.name = "name",
+     .value = "NAME",
+     .help = "what to call it in ps, stop and logs (default: the command's name)"},
     {.name = "session", .value = "KEY", .help = "the session it belongs to"},
     {.name = "task", .value = "ID", .help = "the task it belongs to"},
-    {.name = "stop", .value = "PLAN", .help = "how to end it: mcp (eof:2s,term:2s,kill), now, or stages of your own"},
+    {.name = "stop",
+     .value = "PLAN",
+     .help = "how to end it: mcp (eof:2s,term:2s,kill), now, or stages of your own"},
     {.name = "idle", .value = "DUR", .help = "end it when its I/O stands still this long"},
     {.name = "max-life", .value = "DUR", .help = "end it after this long"},
-    {.name = "memory", .value = "SIZE", .help = "end it when its tree uses more than this (by cgroup, else by watching)"},
-    {.name = "restart", .value = "WHEN", .help = "start it again when it ends; not with a client on stdin", .choices = "never|on-failure|always"},
-    {.name = "restart-delay", .value = "DUR", .help = "the first pause of the geometric backoff (100ms); a first failure is answered at once"},
-    {.name = "restart-max", .value = "N", .help = "give up after this many failures in a row or within two minutes (8; 0: never)"},
+    {.name = "memory",
+     .value = "SIZE",
+     .help = "end it when its tree uses more than this (by cgroup, else by watching)"},
+    {.name = "restart",
+     .value = "WHEN",
+     .help = "start it again when it ends; not with a client on stdin",
+     .choices = "never|on-failure|always"},
+    {.name = "restart-delay",
+     .value = "DUR",
+     .help = "the first pause of the geometric backoff (100ms); a first failure is answered at once"},
+    {.name = "restart-max",
+     .value = "N",
+     .help = "give up after this many failures in a row or within two minutes (8; 0: never)"},
     {.name = "pty", .value = "", .help = "give it a terminal of its own"},
     {.name = "log", .value = "", .help = "copy its stderr to a bounded file; see holdfast logs"},
-    {.name = "spare", .value = "REGEX", .help = "leave daemons whose command line matches alive (none by default)", .repeatable = true},
-    {.name = "contain", .value = "HOW", .help = "auto (cgroup where possible), plain, cgroup, or pidns", .choices = "auto|plain|cgroup|pidns"},
-    {.name = "host", .value = "PID", .help = "the process whose death ends it: parent (default), none, or a PID"},
+    {.name = "spare",
+     .value = "REGEX",
+     .help = "leave daemons whose command line matches alive (none by default)",
+     .repeatable = true},
+    {.name = "contain",
+     .value = "HOW",
+     .help = "auto (cgroup where possible), plain, cgroup, or pidns",
+     .choices = "auto|plain|cgroup|pidns"},
+    {.name = "host",
+     .value = "PID",
+     .help = "the process whose death ends it: parent (default), none, or a PID"},
     {.name = "json", .value = "", .help = "with --if-held attach: print the owner as JSON"},
 };
 
@@ -68,7 +112,8 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
     pid_t pid = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (error != std::errc{} || end != word.data() + word.size() || pid <= 0)
-        return fail(Errc::invalid_argument, core::cat("--host is parent, none or a process number, not \"", word, "\""));
+        return fail(Errc::invalid_argument,
+                    core::cat("--host is parent, none or a process number, not \"", word, "\""));
     auto process = sys::PidFd::open(pid);
     if (!process)
         return fail(Errc::invalid_argument, core::cat("--host: there is no process ", pid));
@@ -76,7 +121,7 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
 }
 
 bool stdin_has_client() {
-    struct stat file {};
+    struct stat file{};
     return ::fstat(STDIN_FILENO, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
 }
 
@@ -93,10 +138,11 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
     auto containment = keep::parse_containment(arguments.value("contain").value_or("auto"));
     auto restart = keep::parse_restart(arguments.value("restart").value_or("never"));
     auto spare = registry::SpareList::compile(arguments.all("spare"));
-    for (const Error* error : std::initializer_list<const Error*>{plan ? nullptr : &plan.error(), grace ? nullptr : &grace.error(), idle ? nullptr : &idle.error(),
-                               life ? nullptr : &life.error(), memory ? nullptr : &memory.error(),
-                               delay ? nullptr : &delay.error(), containment ? nullptr : &containment.error(),
-                               restart ? nullptr : &restart.error(), spare ? nullptr : &spare.error()})
+    for (const Error* error : std::initializer_list<const Error*>{
+             plan ? nullptr : &plan.error(), grace ? nullptr : &grace.error(), idle ? nullptr : &idle.error(),
+             life ? nullptr : &life.error(), memory ? nullptr : &memory.error(),
+             delay ? nullptr : &delay.error(), containment ? nullptr : &containment.error(),
+             restart ? nullptr : &restart.error(), spare ? nullptr : &spare.error()})
         if (error)
             return std::unexpected(*error);
     keeper.plan = std::move(*plan);
@@ -113,17 +159,21 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
     keeper.backoff.initial = delay->value_or(keeper.backoff.initial);
     keeper.backoff.max = std::max(keeper.backoff.max, keeper.backoff.initial);
     if (auto most = arguments.value("restart-max")) {
-        auto [end, error] = std::from_chars(most->data(), most->data() + most->size(), keeper.backoff.max_failures);
-        if (error != std::errc{} || end != most->data() + most->size() || keeper.backoff.max_failures > core::most_failures)
-            return fail(Errc::invalid_argument, core::cat("--restart-max is a number from 0 to ", core::most_failures, ", not \"", *most, "\""));
+        auto [end, error] =
+            std::from_chars(most->data(), most->data() + most->size(), keeper.backoff.max_failures);
+        if (error != std::errc{} || end != most->data() + most->size() ||
+            keeper.backoff.max_failures > core::most_failures)
+            return fail(Errc::invalid_argument, core::cat("--restart-max is a number from 0 to ",
+                                                          core::most_failures, ", not \"", *most, "\""));
     }
     if (keeper.restart != keep::Restart::never) {
         if (stdin_has_client())
-            return fail(Errc::invalid_argument,
-                        "--restart is for helpers without a client on stdin: the client would talk to a stranger after a "
-                        "restart. Use </dev/null, or leave --restart out");
+            return fail(Errc::invalid_argument, "--restart is for helpers without a client on stdin: the "
+                                                "client would talk to a stranger after a "
+                                                "restart. Use </dev/null, or leave --restart out");
         if (arguments.has("pty"))
-            return fail(Errc::invalid_argument, "--restart and --pty do not go together: a terminal has one life");
+            return fail(Errc::invalid_argument,
+                        "--restart and --pty do not go together: a terminal has one life");
     }
     // The end of a file, or of /dev/null, is nobody's letting go.
     out.watch_input = stdin_has_client() || ::isatty(STDIN_FILENO) == 1;
@@ -155,7 +205,8 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
         return exit_leftovers;
     }
     if (result.gave_up) {
-        complain(core::cat("\"", label_of(arguments), "\" failed too often and is not started again; its last exit status was ",
+        complain(core::cat("\"", label_of(arguments),
+                           "\" failed too often and is not started again; its last exit status was ",
                            result.status, ". Look at it with: holdfast events"));
         return result.status ? result.status : exit_too_many;
     }
@@ -165,13 +216,16 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
         return exit_lost;
     }
     if (result.reason == core::StopReason::memory)
-        complain(core::cat("\"", label_of(arguments), "\" used more than ", *arguments.value("memory"), " and was ended"));
+        complain(core::cat("\"", label_of(arguments), "\" used more than ", *arguments.value("memory"),
+                           " and was ended"));
     return result.status;
 }
 
 } // namespace
 
-std::span<const Option> run_options() { return options; }
+std::span<const Option> run_options() {
+    return options;
+}
 
 int run_command(const Arguments& arguments) {
     auto options_for_front = front_options(arguments);
@@ -192,8 +246,13 @@ int run_command(const Arguments& arguments) {
         return fail_with(ok.error());
     for (const registry::Swept& swept : registry::sweep(places->helpers))
         if (!swept.ended.empty())
-            events.append({.unix_ms = 0, .type = "reaped", .id = swept.id, .label = swept.label, .pid = swept.ended.front(),
-                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"), .status = {}});
+            events.append({.unix_ms = 0,
+                           .type = "reaped",
+                           .id = swept.id,
+                           .label = swept.label,
+                           .pid = swept.ended.front(),
+                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"),
+                           .status = {}});
 
     core::HelperFacts facts;
     facts.label = label_of(arguments);
@@ -205,7 +264,8 @@ int run_command(const Arguments& arguments) {
         facts.host_pid = options_for_front->host->pid();
         facts.host_command = sys::command_line_for_people(facts.host_pid);
     }
-    auto entry = registry::Entry::create(places->helpers, arguments.command, arguments.value("session").value_or(""), facts);
+    auto entry = registry::Entry::create(places->helpers, arguments.command,
+                                         arguments.value("session").value_or(""), facts);
     if (!entry)
         return fail_with(entry.error());
     if (arguments.has("log")) {
@@ -216,8 +276,8 @@ int run_command(const Arguments& arguments) {
         options_for_front->keeper.log = path;
         (void)entry->update([&](core::HelperFacts& changed) { changed.log = path; });
     }
-    keep::FrontResult result =
-        keep::run_front(std::move(*options_for_front), *entry, slot->ownership ? &*slot->ownership : nullptr, events);
+    keep::FrontResult result = keep::run_front(std::move(*options_for_front), *entry,
+                                               slot->ownership ? &*slot->ownership : nullptr, events);
     return report(result, arguments);
 }
 

@@ -36,7 +36,8 @@ void print_owner(const SlotInfo& owner, bool as_json) {
 }
 
 // Somebody who is not ours holds what we are to take: by the word of a PID file, as far as it is proven.
-Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOptions& options, const registry::EventLog& events) {
+Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOptions& options,
+                                   const registry::EventLog& events) {
     auto path = arguments.value("adopt");
     if (!path)
         return true;
@@ -49,16 +50,20 @@ Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOpti
     std::string who = core::cat("process ", found.process.pid(), " (", found.command, ")");
     if (!found.proven) {
         complain(core::cat("warning: ", *path, " names ", who,
-                           ", but nothing proves that it is the holder; it is left alone. Use --adopt-match REGEX if it is"));
+                           ", but nothing proves that it is the holder; it is left alone. Use --adopt-match "
+                           "REGEX if it is"));
         return true;
     }
     switch (options.if_held) {
-    case IfHeld::refuse: return fail(Errc::held, core::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
+    case IfHeld::refuse:
+        return fail(Errc::held,
+                    core::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
     case IfHeld::attach:
         print(core::cat("pid ", found.process.pid(), '\n'));
         return false;
     case IfHeld::wait:
-        if (!found.process.wait_ended(options.wait ? sys::Deadline::in(*options.wait) : sys::Deadline::never()))
+        if (!found.process.wait_ended(options.wait ? sys::Deadline::in(*options.wait)
+                                                   : sys::Deadline::never()))
             return fail(Errc::timed_out, core::cat("still held by ", who, ", as ", *path, " says"));
         break;
     case IfHeld::replace:
@@ -66,8 +71,13 @@ Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOpti
             return std::unexpected(ended.error());
         break;
     }
-    events.append({.unix_ms = 0, .type = "adopted", .id = {}, .label = arguments.value("slot").value_or(""),
-                   .pid = found.process.pid(), .reason = *path, .status = {}});
+    events.append({.unix_ms = 0,
+                   .type = "adopted",
+                   .id = {},
+                   .label = arguments.value("slot").value_or(""),
+                   .pid = found.process.pid(),
+                   .reason = *path,
+                   .status = {}});
     return true;
 }
 
@@ -77,16 +87,19 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, const registry::Event
     EnteredSlot out;
     auto name = arguments.value("slot");
     if (!name) {
-        for (const char* option : {"if-held", "wait", "stall", "slot-dir", "pidfile", "pidfile-format", "adopt", "adopt-match"})
+        for (const char* option :
+             {"if-held", "wait", "stall", "slot-dir", "pidfile", "pidfile-format", "adopt", "adopt-match"})
             if (arguments.has(option))
-                return fail(Errc::invalid_argument, core::cat("--", std::string_view(option), " goes with --slot NAME"));
+                return fail(Errc::invalid_argument,
+                            core::cat("--", std::string_view(option), " goes with --slot NAME"));
         return out;
     }
     if (auto ok = core::check_slot_name(*name); !ok)
         return std::unexpected(ok.error());
     for (auto [option, with] : {std::pair("pidfile-format", "pidfile"), std::pair("adopt-match", "adopt")})
         if (arguments.has(option) && !arguments.has(with))
-            return fail(Errc::invalid_argument, core::cat("--", std::string_view(option), " goes with --", std::string_view(with)));
+            return fail(Errc::invalid_argument,
+                        core::cat("--", std::string_view(option), " goes with --", std::string_view(with)));
     AcquireOptions options;
     options.if_held = policy_of(arguments);
     options.argv = arguments.command;
@@ -111,8 +124,13 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, const registry::Event
     auto acquired = acquire({.directory = *directory, .name = *name}, options);
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)
-            events.append({.unix_ms = 0, .type = "refused", .id = {}, .label = *name, .pid = 0,
-                           .reason = std::string(name_of(acquired.error().code)), .status = {}});
+            events.append({.unix_ms = 0,
+                           .type = "refused",
+                           .id = {},
+                           .label = *name,
+                           .pid = 0,
+                           .reason = std::string(name_of(acquired.error().code)),
+                           .status = {}});
         return std::unexpected(acquired.error());
     }
     if (!acquired->ownership) {
@@ -130,9 +148,10 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, const registry::Event
     }
     if (auto path = arguments.value("pidfile")) {
         auto stat = sys::read_stat(::getpid());
-        std::string text = arguments.value("pidfile-format") == "json"
-                               ? core::json_pid_file(::getpid(), stat ? stat->start_ticks : 0, arguments.command, *name)
-                               : core::plain_pid_file(::getpid());
+        std::string text =
+            arguments.value("pidfile-format") == "json"
+                ? core::json_pid_file(::getpid(), stat ? stat->start_ticks : 0, arguments.command, *name)
+                : core::plain_pid_file(::getpid());
         auto written = slot::PidFile::write(*path, text);
         if (!written)
             return std::unexpected(written.error());

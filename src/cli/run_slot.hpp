@@ -11,9 +11,9 @@
 namespace holdfast::cli {
 
 struct EnteredSlot {
-    std::optional<Ownership> ownership;   // none without --slot
+    std::optional<Ownership> ownership;    // none without --slot
     std::optional<slot::PidFile> pid_file; // destroyed before the ownership is released
-    bool attached = false;                // a healthy owner was found and printed
+    bool attached = false;                 // a healthy owner was found and printed
 };
 
 // Does what --slot, --if-held, --adopt and --pidfile ask for. Without any of them: nothing.

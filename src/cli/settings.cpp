@@ -31,9 +31,10 @@ Result<void> prepare_directory(const std::string& path) {
     if (auto ok = sys::check_private_directory(path); !ok)
         return ok;
     if (auto shared = sys::shared_file_system(path))
-        complain(core::cat("warning: ", path, " is on ", *shared,
-                           ", where locks and process numbers of several machines meet; Holdfast guards this machine "
-                           "only. Set HOLDFAST_HOME to a local directory"));
+        complain(core::cat(
+            "warning: ", path, " is on ", *shared,
+            ", where locks and process numbers of several machines meet; Holdfast guards this machine "
+            "only. Set HOLDFAST_HOME to a local directory"));
     return {};
 }
 
@@ -41,7 +42,8 @@ Result<std::string> slot_directory(const Arguments& arguments) {
     if (auto given = arguments.value("slot-dir")) {
         char* full = ::realpath(given->c_str(), nullptr);
         if (!full)
-            return fail(Errc::invalid_argument, core::cat("--slot-dir ", *given, " is not a directory that exists"));
+            return fail(Errc::invalid_argument,
+                        core::cat("--slot-dir ", *given, " is not a directory that exists"));
         std::string out = full;
         std::free(full);
         return out;

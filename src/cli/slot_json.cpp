@@ -22,7 +22,8 @@ json::object to_json_object(const SlotInfo& info) {
         return out;
     out["phase"] = std::string(name_of(info.phase));
     out["status"] = info.status;
-    out["progress"] = json::object{{"done", info.progress_done}, {"total", info.progress_total}, {"age_ms", info.progress_age.count()}};
+    out["progress"] = json::object{
+        {"done", info.progress_done}, {"total", info.progress_total}, {"age_ms", info.progress_age.count()}};
     out["age_ms"] = info.age.count();
     out["since_unix_ms"] = info.since_unix_ms;
     out["argv"] = core::to_array(info.argv);
@@ -32,6 +33,8 @@ json::object to_json_object(const SlotInfo& info) {
     return out;
 }
 
-std::string to_json(const SlotInfo& info) { return json::serialize(to_json_object(info)); }
+std::string to_json(const SlotInfo& info) {
+    return json::serialize(to_json_object(info));
+}
 
 } // namespace holdfast::cli

@@ -76,7 +76,8 @@ std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
     Table table({"NAME", "STATE", "OWNER", "PHASE", "AGE", "EPOCH", "COMMAND"});
     for (const SlotInfo& info : slots)
         table.add({info.name, std::string(name_of(info.state)), owner_cell(info), phase_cell(info),
-                   info.record_is_current ? core::format_duration(info.age) : "-", std::to_string(info.epoch), command_cell(info)});
+                   info.record_is_current ? core::format_duration(info.age) : "-", std::to_string(info.epoch),
+                   command_cell(info)});
     return table.text();
 }
 
@@ -87,8 +88,11 @@ std::string status_text(const SlotInfo& info) {
             out += core::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '), value);
     };
     if (info.state == SlotState::owned)
-        line("owner", info.owner_in_other_namespace ? std::string("in another PID namespace (another container); it cannot be signalled from here")
-                                                    : core::cat("process ", info.owner_pid));
+        line("owner",
+             info.owner_in_other_namespace
+                 ? std::string(
+                       "in another PID namespace (another container); it cannot be signalled from here")
+                 : core::cat("process ", info.owner_pid));
     if (info.state == SlotState::owned) {
         line("phase", phase_cell(info));
         if (info.record_is_current) {
@@ -102,7 +106,8 @@ std::string status_text(const SlotInfo& info) {
     for (const Leftover& leftover : info.leftovers)
         line("left over", core::cat("process ", leftover.pid, " (", leftover.command, ")"));
     if (info.state == SlotState::orphaned)
-        line("to do", core::cat("they are waited for by the next start, or end them now: holdfast stop ", info.name));
+        line("to do",
+             core::cat("they are waited for by the next start, or end them now: holdfast stop ", info.name));
     if (info.state == SlotState::free && info.has_record)
         line("last", core::cat(sys::join_command(info.argv), " (history; nothing runs)"));
     line("epoch", info.epoch ? std::to_string(info.epoch) : std::string());
@@ -111,9 +116,15 @@ std::string status_text(const SlotInfo& info) {
 
 } // namespace
 
-std::span<const Option> slots_options() { return for_slots; }
-std::span<const Option> status_options() { return for_status; }
-std::span<const Option> wait_options() { return for_wait; }
+std::span<const Option> slots_options() {
+    return for_slots;
+}
+std::span<const Option> status_options() {
+    return for_status;
+}
+std::span<const Option> wait_options() {
+    return for_wait;
+}
 
 int slots_command(const Arguments& arguments) {
     auto directory = slot_directory(arguments);
@@ -142,9 +153,12 @@ int status_command(const Arguments& arguments) {
         return fail_with(info.error());
     print(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info));
     switch (info->state) {
-    case SlotState::owned: return exit_ok;
-    case SlotState::orphaned: return exit_orphaned_state;
-    case SlotState::free: break;
+    case SlotState::owned:
+        return exit_ok;
+    case SlotState::orphaned:
+        return exit_orphaned_state;
+    case SlotState::free:
+        break;
     }
     return exit_not_running;
 }
@@ -158,8 +172,10 @@ int wait_command(const Arguments& arguments) {
         return fail_with(limit.error());
     auto what = arguments.value("for");
     if (!what)
-        return fail_with({.code = Errc::invalid_argument, .message = "say what to wait for: --for ready or --for free"});
-    auto info = wait_for({.directory = *directory, .name = arguments.words[0]}, what == "free" ? WaitFor::free : WaitFor::ready, *limit);
+        return fail_with(
+            {.code = Errc::invalid_argument, .message = "say what to wait for: --for ready or --for free"});
+    auto info = wait_for({.directory = *directory, .name = arguments.words[0]},
+                         what == "free" ? WaitFor::free : WaitFor::ready, *limit);
     if (!info)
         return fail_with(info.error());
     if (arguments.has("json"))

@@ -39,7 +39,8 @@ struct Target {
     SlotLocation location;
     std::string shown;
     bool has_front = false; // `holdfast run` stands before it, and knows how to end a tree at once
-    // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the process is meant.
+    // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the
+    // process is meant.
     std::optional<core::Identity> registered;
 };
 
@@ -65,7 +66,8 @@ public:
             return std::unexpected(*ones_[at].problem);
         auto survivors = ones_[at].ender.finish();
         if (!survivors.empty())
-            return fail(Errc::survivors, core::cat(target.shown, " could not be ended: ", slot::leftovers_for_people(survivors), " lives on"));
+            return fail(Errc::survivors, core::cat(target.shown, " could not be ended: ",
+                                                   slot::leftovers_for_people(survivors), " lives on"));
         // With no host behind it nobody else would clear the entry away.
         if (auto info = query(target.location); info && info->state == SlotState::free && info->epoch != 0)
             registry::remove_unowned(target.location.directory, target.location.name);
@@ -115,7 +117,8 @@ Result<std::vector<Target>> find_targets(const Arguments& arguments) {
                       .has_front = !helper.facts.registered};
         if (helper.facts.registered)
             target.registered = helper.facts.helper;
-        if (!helper.facts.registered || helper.alive || helper.elsewhere) // there is nothing to stop about one that has ended
+        if (!helper.facts.registered || helper.alive ||
+            helper.elsewhere) // there is nothing to stop about one that has ended
             out.push_back(std::move(target));
     };
     if (!by_word) {
@@ -140,7 +143,8 @@ Result<std::vector<Target>> find_targets(const Arguments& arguments) {
                 return std::unexpected(info.error());
             known = known || info->epoch != 0;
             if (info->state != SlotState::free)
-                out.push_back({.location = {.directory = *directory, .name = word}, .shown = core::cat("slot ", word)});
+                out.push_back(
+                    {.location = {.directory = *directory, .name = word}, .shown = core::cat("slot ", word)});
         }
         if (out.size() == before && !known)
             return fail(Errc::not_found, core::cat("there is no helper and no slot called \"", word,
@@ -151,7 +155,9 @@ Result<std::vector<Target>> find_targets(const Arguments& arguments) {
 
 } // namespace
 
-std::span<const Option> stop_options() { return options; }
+std::span<const Option> stop_options() {
+    return options;
+}
 
 int stop_command(const Arguments& arguments) {
     auto grace = duration_option(arguments, "grace");
@@ -176,7 +182,10 @@ int stop_command(const Arguments& arguments) {
         how.now = false;
         auto stopped = target.registered ? registered.finish(at, target) : stop_slot(target.location, how);
         if (arguments.has("json"))
-            answers.push_back({{"name", target.shown}, {"stopped", stopped.has_value()}, {"error", stopped ? json::value(nullptr) : json::value(stopped.error().message)}});
+            answers.push_back(
+                {{"name", target.shown},
+                 {"stopped", stopped.has_value()},
+                 {"error", stopped ? json::value(nullptr) : json::value(stopped.error().message)}});
         else if (stopped)
             print(core::cat("stopped ", target.shown, '\n'));
         if (!stopped)

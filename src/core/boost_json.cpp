@@ -1,2 +1,3 @@
-// Boost.JSON is compiled here, once, from its headers; everybody else includes <boost/json.hpp> and links this.
+// Boost.JSON is compiled here, once, from its headers; everybody else includes <boost/json.hpp> and links
+// this.
 #include <boost/json/src.hpp>

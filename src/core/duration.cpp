@@ -50,8 +50,10 @@ Result<Millis> parse_duration(std::string_view text) {
             return Millis{0};
     }
     if (factor == 0)
-        return fail(Errc::invalid_argument,
-                    cat("\"", text, "\" is not a duration; write a number with ms, s, m, h or d, for example 500ms or 2s"));
+        return fail(
+            Errc::invalid_argument,
+            cat("\"", text,
+                "\" is not a duration; write a number with ms, s, m, h or d, for example 500ms or 2s"));
     double ms = std::ceil(number * factor); // never shorter than asked for
     if (ms > static_cast<double>(max_duration.count()))
         return fail(Errc::invalid_argument, cat("\"", text, "\" is longer than ten years"));
@@ -94,8 +96,9 @@ Result<unsigned long long> parse_size(std::string_view text) {
     }
     double bytes = number * factor;
     if (factor == 0 || bytes < 1 || bytes > 4.6e18)
-        return fail(Errc::invalid_argument,
-                    cat("\"", text, "\" is not a size; write bytes or a number with K, M or G, for example 512M"));
+        return fail(
+            Errc::invalid_argument,
+            cat("\"", text, "\" is not a size; write bytes or a number with K, M or G, for example 512M"));
     return static_cast<unsigned long long>(bytes);
 }
 

@@ -13,8 +13,8 @@ using Millis = std::chrono::milliseconds;
 
 inline constexpr Millis max_duration = std::chrono::hours(24) * 3650;
 
-// "250ms", "2s", "1.5s", "5m", "1h", "2d", "0". A bare number other than 0 is refused: its unit would be a guess.
-// At most ten years.
+// "250ms", "2s", "1.5s", "5m", "1h", "2d", "0". A bare number other than 0 is refused: its unit would be a
+// guess. At most ten years.
 Result<Millis> parse_duration(std::string_view text);
 
 // For people: "850 ms", "12 s", "3 min 5 s", "2 h 4 min", "5 d 1 h".

@@ -6,7 +6,8 @@ std::optional<json::object> parse_object(std::string_view text) {
     boost::system::error_code error;
     json::parse_options options;
     options.max_depth = 16;
-    options.allow_invalid_utf8 = true; // a command line may carry any bytes, and its record must stay readable
+    options.allow_invalid_utf8 =
+        true; // a command line may carry any bytes, and its record must stay readable
     json::value value = json::parse({text.data(), text.size()}, error, {}, options);
     if (error || !value.is_object())
         return std::nullopt;

@@ -17,7 +17,7 @@ namespace json = boost::json;
 std::optional<json::object> parse_object(std::string_view text);
 
 std::string text_field(const json::object& object, std::string_view key);
-std::int64_t integer_field(const json::object& object, std::string_view key);   // 0 when absent or out of range
+std::int64_t integer_field(const json::object& object, std::string_view key); // 0 when absent or out of range
 std::uint64_t unsigned_field(const json::object& object, std::string_view key); // 0 when absent or negative
 bool bool_field(const json::object& object, std::string_view key);
 std::vector<std::string> texts_field(const json::object& object, std::string_view key);

@@ -12,15 +12,16 @@ bool is_letter_or_digit(char c) {
 
 Result<void> check(std::string_view what, std::string_view name, std::size_t limit, std::string_view extra) {
     if (name.empty())
-        return fail(Errc::invalid_argument, cat("the ", what, " is empty; give it at least one letter or digit"));
+        return fail(Errc::invalid_argument,
+                    cat("the ", what, " is empty; give it at least one letter or digit"));
     if (name.size() > limit)
         return fail(Errc::invalid_argument,
                     cat("the ", what, " has ", name.size(), " characters; at most ", limit, " are allowed"));
     for (char c : name)
         if (!is_letter_or_digit(c) && extra.find(c) == std::string_view::npos)
-            return fail(Errc::invalid_argument, cat("the ", what, " \"", name,
-                                                    "\" has a character that is not allowed; use letters, digits and ",
-                                                    extra));
+            return fail(Errc::invalid_argument,
+                        cat("the ", what, " \"", name,
+                            "\" has a character that is not allowed; use letters, digits and ", extra));
     return {};
 }
 

@@ -18,8 +18,8 @@ struct NotifyWords {
     std::optional<std::string> address; // HOLDFAST_ADDRESS=: where the helper can be reached
 };
 
-// READY=1, STOPPING=1, STATUS=…, EXTEND_TIMEOUT_USEC=n, HOLDFAST_PROGRESS=done or done/total, HOLDFAST_ADDRESS=…;
-// everything else is left to others.
+// READY=1, STOPPING=1, STATUS=…, EXTEND_TIMEOUT_USEC=n, HOLDFAST_PROGRESS=done or done/total,
+// HOLDFAST_ADDRESS=…; everything else is left to others.
 NotifyWords read_notify(std::string_view text);
 
 } // namespace holdfast::core

@@ -4,18 +4,24 @@ namespace holdfast {
 
 std::string_view name_of(SlotState state) noexcept {
     switch (state) {
-    case SlotState::free: return "free";
-    case SlotState::owned: return "owned";
-    case SlotState::orphaned: return "orphaned";
+    case SlotState::free:
+        return "free";
+    case SlotState::owned:
+        return "owned";
+    case SlotState::orphaned:
+        return "orphaned";
     }
     return "free";
 }
 
 std::string_view name_of(Phase phase) noexcept {
     switch (phase) {
-    case Phase::starting: return "starting";
-    case Phase::ready: return "ready";
-    case Phase::draining: return "draining";
+    case Phase::starting:
+        return "starting";
+    case Phase::ready:
+        return "ready";
+    case Phase::draining:
+        return "draining";
     }
     return "starting";
 }

@@ -45,9 +45,12 @@ std::optional<PidFileEntry> parse_pid_file(std::string_view text) {
     return out;
 }
 
-std::string plain_pid_file(int pid) { return cat(pid, '\n'); }
+std::string plain_pid_file(int pid) {
+    return cat(pid, '\n');
+}
 
-std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv, std::string_view kind) {
+std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv,
+                          std::string_view kind) {
     json::object out;
     out["pid"] = pid;
     out["kind"] = json::string(kind);

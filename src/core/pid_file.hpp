@@ -16,20 +16,22 @@ struct PidFileEntry {
     std::string kind;
 };
 
-// A plain number, or JSON with pid, start_time, argv, kind. Anything else (empty, torn, binary, a negative number) is no
-// entry.
+// A plain number, or JSON with pid, start_time, argv, kind. Anything else (empty, torn, binary, a negative
+// number) is no entry.
 std::optional<PidFileEntry> parse_pid_file(std::string_view text);
 
 std::string plain_pid_file(int pid);
-std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv, std::string_view kind);
+std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<std::string>& argv,
+                          std::string_view kind);
 
 // What an entry proves about a living process.
 enum class PidFileProof {
-    recycled,  // the start time is another: a different process has that number now
+    recycled, // the start time is another: a different process has that number now
     proven,
-    unproven,  // nothing to tell by
+    unproven, // nothing to tell by
 };
-// `start_unix` is when the process started, in seconds since 1970, from boot time and ticks: good to a second or so.
+// `start_unix` is when the process started, in seconds since 1970, from boot time and ticks: good to a second
+// or so.
 PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix);
 
 } // namespace holdfast::core

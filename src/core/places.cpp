@@ -44,7 +44,8 @@ Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::stri
         run = *runtime ? cat(**runtime, "/holdfast/", profile) : cat("/tmp/holdfast-", uid, "/", profile);
         if ((!*state || !*config) && !*user_home)
             return fail(Errc::invalid_argument, "neither HOLDFAST_HOME nor HOME is set; set one of them");
-        out.state = *state ? cat(**state, "/holdfast/", profile) : cat(**user_home, "/.local/state/holdfast/", profile);
+        out.state = *state ? cat(**state, "/holdfast/", profile)
+                           : cat(**user_home, "/.local/state/holdfast/", profile);
         out.config = *config ? cat(**config, "/holdfast") : cat(**user_home, "/.config/holdfast");
     }
     out.slots = run + "/slots";

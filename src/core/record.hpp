@@ -1,5 +1,5 @@
-// The record: what an owner says of itself, as a small JSON file. Reading one never fails loudly: a torn, empty,
-// foreign or ancient text is simply no record.
+// The record: what an owner says of itself, as a small JSON file. Reading one never fails loudly: a torn,
+// empty, foreign or ancient text is simply no record.
 #pragma once
 
 #include "core/helper_facts.hpp"

@@ -6,9 +6,9 @@ namespace {
 
 constexpr ProtocolTable build() {
     ProtocolTable table{};
-    // Every cell not named below is Do::never. Written out, though Cell's defaults say the same: g++ 12 leaves elements
-    // of a nested constexpr array that were never assigned as zeros in the object it emits, while its own static_assert
-    // sees the defaults.
+    // Every cell not named below is Do::never. Written out, though Cell's defaults say the same: g++ 12
+    // leaves elements of a nested constexpr array that were never assigned as zeros in the object it emits,
+    // while its own static_assert sees the defaults.
     for (auto& row : table)
         row.fill(Cell{Step::left, Do::never});
     auto cell = [&table](Step step, Seen seen, Step next, Do effect) {
@@ -44,7 +44,8 @@ constexpr ProtocolTable build() {
     cell(leftovers_killed, deadline, left, Do::leave_door_report);
 
     cell(waiting, life_free, door, Do::go_to_door);
-    // Who waits for leftovers must see a faster starter become the owner: life is held again then, and does not tell.
+    // Who waits for leftovers must see a faster starter become the owner: life is held again then, and does
+    // not tell.
     cell(waiting, time_to_look, waiting, Do::look_outside);
     cell(waiting, owner_let_be, left, Do::report);
     cell(waiting, owner_wait, waiting, Do::keep_watching);
@@ -104,7 +105,8 @@ static_assert([] {
         for (std::size_t seen = 0; seen < seen_count; ++seen) {
             Cell cell = built[step][seen];
             bool takes = cell.effect == Do::take;
-            bool door_held = static_cast<Step>(step) == Step::inside || static_cast<Step>(step) == Step::leftovers ||
+            bool door_held = static_cast<Step>(step) == Step::inside ||
+                             static_cast<Step>(step) == Step::leftovers ||
                              static_cast<Step>(step) == Step::leftovers_killed;
             if (takes && !door_held)
                 return false; // ownership begins inside the door only
@@ -119,15 +121,17 @@ static_assert([] {
 
 std::string_view name_of(Step step) noexcept {
     constexpr std::array<std::string_view, step_count> names{
-        "door", "inside", "leftovers", "leftovers_killed", "waiting", "patient", "asked", "killed", "owner", "left"};
+        "door",   "inside", "leftovers", "leftovers_killed", "waiting", "patient", "asked",
+        "killed", "owner",  "left"};
     return names[static_cast<std::size_t>(step)];
 }
 
 std::string_view name_of(Seen seen) noexcept {
     constexpr std::array<std::string_view, seen_count> names{
-        "door_granted",  "file_replaced",      "nobody",        "leftovers_wait", "leftovers_end",   "owner_let_be",
-        "owner_wait",    "owner_patient",      "owner_may_be_asked", "owner_stalled",  "owner_newer", "owner_forbidden",
-        "owner_gone",    "life_free",          "time_to_look",  "grace_over",     "deadline"};
+        "door_granted", "file_replaced",   "nobody",        "leftovers_wait",     "leftovers_end",
+        "owner_let_be", "owner_wait",      "owner_patient", "owner_may_be_asked", "owner_stalled",
+        "owner_newer",  "owner_forbidden", "owner_gone",    "life_free",          "time_to_look",
+        "grace_over",   "deadline"};
     return names[static_cast<std::size_t>(seen)];
 }
 

@@ -25,9 +25,12 @@ constexpr std::array<std::pair<StopReason, std::string_view>, 11> reason_names{{
 
 std::string_view word_of(StopAction action) {
     switch (action) {
-    case StopAction::end_of_input: return "eof";
-    case StopAction::terminate: return "term";
-    case StopAction::kill: return "kill";
+    case StopAction::end_of_input:
+        return "eof";
+    case StopAction::terminate:
+        return "term";
+    case StopAction::kill:
+        return "kill";
     }
     return "kill";
 }
@@ -35,7 +38,9 @@ std::string_view word_of(StopAction action) {
 } // namespace
 
 StopPlan default_stop_plan() {
-    return {{{StopAction::end_of_input, Millis{2000}}, {StopAction::terminate, Millis{2000}}, {StopAction::kill, Millis{0}}}};
+    return {{{StopAction::end_of_input, Millis{2000}},
+             {StopAction::terminate, Millis{2000}},
+             {StopAction::kill, Millis{0}}}};
 }
 
 Result<StopPlan> parse_stop_plan(std::string_view text) {
@@ -45,8 +50,8 @@ Result<StopPlan> parse_stop_plan(std::string_view text) {
         return StopPlan{{{StopAction::kill, Millis{0}}}};
     StopPlan plan;
     auto wrong = [text](std::string_view why) {
-        return fail(Errc::invalid_argument,
-                    cat("\"", text, "\" is not a stop plan: ", why, "; write mcp, now, or stages such as eof:2s,term:5s,kill"));
+        return fail(Errc::invalid_argument, cat("\"", text, "\" is not a stop plan: ", why,
+                                                "; write mcp, now, or stages such as eof:2s,term:5s,kill"));
     };
     std::string_view rest = text;
     for (;;) {

@@ -58,10 +58,12 @@ std::size_t first_stage(const StopPlan& plan, StopReason reason) noexcept;
 // The stop as a machine. Pure: the caller carries the action out and calls back when time has passed.
 class StopMachine {
 public:
-    explicit StopMachine(StopPlan plan) : plan_(std::move(plan)) {}
+    explicit StopMachine(StopPlan plan)
+        : plan_(std::move(plan)) {}
     [[nodiscard]] bool running() const noexcept { return stage_.has_value(); }
     [[nodiscard]] std::optional<StopReason> reason() const noexcept { return reason_; }
-    // Begins, or hurries: a later reason never goes back in the plan. Returns the action to carry out now, if any.
+    // Begins, or hurries: a later reason never goes back in the plan. Returns the action to carry out now, if
+    // any.
     std::optional<StopAction> begin(StopReason reason, std::int64_t now);
     // Called when `due()` has passed: the next action.
     std::optional<StopAction> advance(std::int64_t now);

@@ -7,7 +7,8 @@ namespace holdfast::core {
 std::vector<std::int64_t> recent_takeovers(const Record& record, std::int64_t now) {
     std::vector<std::int64_t> out;
     for (std::int64_t at : record.takeovers)
-        if (at <= now && at > now - takeover_window.count()) // no subtraction of a number we did not make: it may overflow
+        if (at <= now &&
+            at > now - takeover_window.count()) // no subtraction of a number we did not make: it may overflow
             out.push_back(at);
     return out;
 }

@@ -21,8 +21,9 @@ struct OwnerSight {
 // What the contender remembers between looks.
 struct TakeoverMemory {
     std::optional<std::uint64_t> meant_epoch; // the epoch it set out to replace; set by the first look
-    std::optional<std::uint64_t> last_done;   // progress at the last look, to see movement without trusting stamps
-    std::int64_t still_since = 0;             // boot time in ms since when no movement was seen by us
+    std::optional<std::uint64_t>
+        last_done;                // progress at the last look, to see movement without trusting stamps
+    std::int64_t still_since = 0; // boot time in ms since when no movement was seen by us
 };
 
 struct TakeoverJudgement {

@@ -8,8 +8,12 @@
 namespace holdfast::core {
 
 namespace detail {
-inline void append(std::string& out, std::string_view text) { out += text; }
-inline void append(std::string& out, char c) { out += c; }
+inline void append(std::string& out, std::string_view text) {
+    out += text;
+}
+inline void append(std::string& out, char c) {
+    out += c;
+}
 template <std::integral N>
     requires(!std::same_as<N, char> && !std::same_as<N, bool>)
 void append(std::string& out, N number) {

@@ -1,5 +1,5 @@
-// The words between front (or host library) and keeper: one packet each on a SOCK_SEQPACKET pair, plain text so that a
-// trace can be read. The closing of the socket is a word too: the other side is dead.
+// The words between front (or host library) and keeper: one packet each on a SOCK_SEQPACKET pair, plain text
+// so that a trace can be read. The closing of the socket is a word too: the other side is dead.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -14,7 +14,8 @@
 namespace holdfast::keep {
 
 // To the keeper:   stop REASON | signal NUMBER
-// From the keeper: spawned PID CONTAINMENT | failed ERRNO | exited STATUS SIGNAL CPU_MS RSS_KB | restarting COUNT DELAY_MS |
+// From the keeper: spawned PID CONTAINMENT | failed ERRNO | exited STATUS SIGNAL CPU_MS RSS_KB | restarting
+// COUNT DELAY_MS |
 //                  gave-up COUNT | stopping REASON | survivor PID | done
 struct Message {
     std::string word;
@@ -26,7 +27,8 @@ class Control {
 public:
     // (front's end, keeper's end), both close-on-exec and non-blocking.
     static Result<std::pair<Control, Control>> make_pair();
-    explicit Control(sys::Fd fd) noexcept : fd_(std::move(fd)) {}
+    explicit Control(sys::Fd fd) noexcept
+        : fd_(std::move(fd)) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     // False when the other side is gone. A full queue (thousands of unread words) counts as gone too.

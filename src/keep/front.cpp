@@ -31,18 +31,23 @@ namespace {
 using core::StopReason;
 using registry::Event;
 
-// Before this age a front does not watch its lock file: the watch costs milliseconds to close (see watch_fd()).
+// Before this age a front does not watch its lock file: the watch costs milliseconds to close (see
+// watch_fd()).
 constexpr std::int64_t watch_slot_after_ms = 1000;
 constexpr std::int64_t check_slot_every_ms = 5000; // where no watch can be had
 constexpr std::int64_t unread_input_look_ms = 100;
 
 class Front {
 public:
-    Front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events, Tree tree,
-          sys::SignalQueue signals)
-        : options_(std::move(options)), entry_(entry), slot_(slot), events_(events), tree_(std::move(tree)),
-          signals_(std::move(signals)),
-          ending_(tree_, options_.keeper.plan, [this](const Tree::Ended& ended) { note_reaped(ended); }) {}
+    Front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events,
+          Tree tree, sys::SignalQueue signals)
+        : options_(std::move(options))
+        , entry_(entry)
+        , slot_(slot)
+        , events_(events)
+        , tree_(std::move(tree))
+        , signals_(std::move(signals))
+        , ending_(tree_, options_.keeper.plan, [this](const Tree::Ended& ended) { note_reaped(ended); }) {}
 
     FrontResult run();
 
@@ -160,9 +165,12 @@ Result<void> Front::start_keeper() {
 void Front::set_phase(Phase phase) {
     on_ownerships([phase](Ownership& ownership) {
         switch (phase) {
-        case Phase::starting: return ownership.starting();
-        case Phase::ready: return ownership.ready();
-        case Phase::draining: return ownership.draining();
+        case Phase::starting:
+            return ownership.starting();
+        case Phase::ready:
+            return ownership.ready();
+        case Phase::draining:
+            return ownership.draining();
         }
         return Result<void>{};
     });
@@ -210,11 +218,13 @@ void Front::hear(const Message& message) {
         result_.error = Error{.code = Errc::unsupported, .message = why};
     } else if (message.word == "exited") {
         result_.status = static_cast<int>(message.number(0));
-        log(message.number(1) ? "killed" : "exited", result_.reason ? std::string(core::name_of(*result_.reason)) : "",
-            result_.status);
+        log(message.number(1) ? "killed" : "exited",
+            result_.reason ? std::string(core::name_of(*result_.reason)) : "", result_.status);
         helper_ = 0;
     } else if (message.word == "restarting") {
-        (void)entry_.update([&](core::HelperFacts& facts) { facts.restarts = static_cast<std::uint32_t>(message.number(0)); });
+        (void)entry_.update([&](core::HelperFacts& facts) {
+            facts.restarts = static_cast<std::uint32_t>(message.number(0));
+        });
         said_ready_ = false;
         set_phase(Phase::starting);
     } else if (message.word == "gave-up") {
@@ -236,7 +246,8 @@ void Front::hear(const Message& message) {
 }
 
 void Front::hear_control() {
-    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything else.
+    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything
+    // else.
     constexpr int at_once = 16;
     Message message;
     for (int heard = 0; control_ && heard < at_once; ++heard) {
@@ -279,7 +290,8 @@ void Front::hear_signals() {
         // Sharing a process group, the helper has got what the terminal sent by itself.
         bool helper_has_it = arrived->from_kernel && options_.keeper.join_front_group;
         switch (signal) {
-        case SIGCHLD: break;
+        case SIGCHLD:
+            break;
         case SIGWINCH:
             if (pty_)
                 pty_->copy_window_size();
@@ -295,7 +307,8 @@ void Front::hear_signals() {
             break;
         case SIGINT:
         case SIGQUIT:
-            // Ctrl-C is the helper's to answer: a shell or an interpreter lives on. kill -INT is for all of us.
+            // Ctrl-C is the helper's to answer: a shell or an interpreter lives on. kill -INT is for all of
+            // us.
             if (helper_has_it)
                 break;
             [[fallthrough]];
@@ -305,8 +318,11 @@ void Front::hear_signals() {
                 control_->send(core::cat("signal ", signal));
             tell_stop(StopReason::host_gone);
             break;
-        case SIGTERM: tell_stop(StopReason::asked); break; // the plan sends TERM itself, once, to the whole tree
-        case SIGCONT: break;
+        case SIGTERM:
+            tell_stop(StopReason::asked);
+            break; // the plan sends TERM itself, once, to the whole tree
+        case SIGCONT:
+            break;
         default:
             if (signal == stop_now_signal()) {
                 tell_stop(StopReason::asked_now);
@@ -316,7 +332,8 @@ void Front::hear_signals() {
                 control_->send(core::cat("signal ", signal));
         }
     }
-    // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from outside.
+    // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from
+    // outside.
     tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
@@ -332,7 +349,8 @@ void Front::hear_notifications() {
         if (words.status)
             on_ownerships([&](Ownership& o) { return o.set_status(*words.status); });
         if (words.progress_done)
-            on_ownerships([&](Ownership& o) { return o.report_progress(*words.progress_done, words.progress_total); });
+            on_ownerships(
+                [&](Ownership& o) { return o.report_progress(*words.progress_done, words.progress_total); });
         if (words.extend_usec)
             on_ownerships([&](Ownership& o) {
                 return o.extend_patience(Millis{static_cast<Millis::rep>(*words.extend_usec / 1000)});
@@ -402,7 +420,9 @@ FrontResult Front::run() {
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
             {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
-            {.fd = look_at_input ? STDIN_FILENO : -1, .events = POLLRDHUP, .revents = 0}, // hang-up, of a socket also half of one
+            {.fd = look_at_input ? STDIN_FILENO : -1,
+             .events = POLLRDHUP,
+             .revents = 0}, // hang-up, of a socket also half of one
             {.fd = slot_watch, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_input_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
             {.fd = pty_ && pty_output_open_ ? pty_->master() : -1, .events = POLLIN, .revents = 0},
@@ -436,8 +456,8 @@ FrontResult Front::run() {
             break;
         }
     }
-    // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died before it
-    // could say that it made one.
+    // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died
+    // before it could say that it made one.
     if (!keeper_done_ && result_.survivors.empty())
         sys::Cgroup::clear_left_behind(entry_.id(), !tree_.spares_some());
     while (pty_ && pty_output_open_)
@@ -452,12 +472,15 @@ FrontResult Front::run() {
 
 } // namespace
 
-int stop_now_signal() { return SIGRTMIN + 3; }
+int stop_now_signal() {
+    return SIGRTMIN + 3;
+}
 
-FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events) {
+FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,
+                      const registry::EventLog& events) {
     FrontResult failed;
-    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP,
-                                         SIGCONT, SIGALRM, stop_now_signal()});
+    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
+                                         SIGWINCH, SIGTSTP, SIGCONT, SIGALRM, stop_now_signal()});
     auto tree = Tree::below_this_process();
     auto spare = SpareList::compile(options.keeper.spare);
     if (!signals || !tree || !spare) {

@@ -1,5 +1,5 @@
-// The front: the process the host started and waits for. It owns the slot and the registry entry, hears signals and
-// readiness, and waits for the keeper; when the keeper is killed it ends the tree itself.
+// The front: the process the host started and waits for. It owns the slot and the registry entry, hears
+// signals and readiness, and waits for the keeper; when the keeper is killed it ends the tree itself.
 #pragma once
 
 #include "holdfast/slot.hpp"
@@ -23,7 +23,7 @@ enum class Readiness {
 };
 
 struct FrontOptions {
-    KeeperOptions keeper;           // control, life and terminal descriptors are filled in here
+    KeeperOptions keeper; // control, life and terminal descriptors are filled in here
     Readiness readiness = Readiness::automatic;
     bool watch_input = true;        // an end of stdin begins the stop plan
     std::string notify_above;       // NOTIFY_SOCKET of the service manager above us, or empty
@@ -32,17 +32,18 @@ struct FrontOptions {
 };
 
 struct FrontResult {
-    int status = 0;                       // of the command: its exit code, or 128 + signal
+    int status = 0;                         // of the command: its exit code, or 128 + signal
     std::optional<core::StopReason> reason; // why it was ended, if it was
-    std::vector<std::string> survivors;   // for people; empty when nothing is left
-    std::optional<Error> error;           // the command could not be started, or containment was refused
-    bool gave_up = false;                 // restarted too often
+    std::vector<std::string> survivors;     // for people; empty when nothing is left
+    std::optional<Error> error;             // the command could not be started, or containment was refused
+    bool gave_up = false;                   // restarted too often
 };
 
 // The signal by which a front is told to end its tree at once.
 int stop_now_signal();
 
 // Runs the command to its end. `entry` and `slot` are released by the caller, after this has returned.
-FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events);
+FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,
+                      const registry::EventLog& events);
 
 } // namespace holdfast::keep

@@ -1,7 +1,6 @@
 #include "keep/keeper.hpp"
 
 #include "core/text.hpp"
-#include "sys/cgroup.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
 #include "keep/pid_namespace.hpp"
@@ -9,6 +8,7 @@
 #include "keep/tree_ending.hpp"
 #include "keep/usage.hpp"
 #include "registry/entry.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
@@ -36,8 +36,12 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 class Keeper {
 public:
     Keeper(const KeeperOptions& options, Tree tree, sys::SignalQueue signals, SpareList spare)
-        : options_(options), control_(sys::Fd(options.control_fd)), host_(options.host_fd), tree_(std::move(tree)),
-          signals_(std::move(signals)), ending_(tree_, options.plan, [this](const Tree::Ended& ended) { note_end(ended); }) {
+        : options_(options)
+        , control_(sys::Fd(options.control_fd))
+        , host_(options.host_fd)
+        , tree_(std::move(tree))
+        , signals_(std::move(signals))
+        , ending_(tree_, options.plan, [this](const Tree::Ended& ended) { note_end(ended); }) {
         tree_.spare(std::move(spare));
     }
 
@@ -138,7 +142,11 @@ bool Keeper::start() {
     helper_ = started->pid();
     started_at_ = io_moved_at_ = sys::boottime_ms();
     last_exit_.reset();
-    control_.send(core::cat("spawned ", helper_, ' ', cgroup_ ? std::string_view("cgroup") : name_of(options_.containment == Containment::pid_namespace ? Containment::pid_namespace : Containment::plain)));
+    control_.send(core::cat("spawned ", helper_, ' ',
+                            cgroup_ ? std::string_view("cgroup")
+                                    : name_of(options_.containment == Containment::pid_namespace
+                                                  ? Containment::pid_namespace
+                                                  : Containment::plain)));
     return true;
 }
 
@@ -172,7 +180,8 @@ void Keeper::hear_control() {
     Message message;
     for (;;) {
         switch (control_.receive(message)) {
-        case Control::State::nothing_yet: return;
+        case Control::State::nothing_yet:
+            return;
         case Control::State::closed:
             if (control_open_) {
                 control_open_ = false;
@@ -225,14 +234,15 @@ void Keeper::consider_restart() {
         begin_stop(StopReason::command_ended);
         return;
     }
-    // What the dead generation left must not meet the new one. Mostly there is nothing: a cgroup.kill costs 10 ms, in which
-    // the replacement could have been running.
+    // What the dead generation left must not meet the new one. Mostly there is nothing: a cgroup.kill costs
+    // 10 ms, in which the replacement could have been running.
     if (!tree_.empty()) {
         if (cgroup_ && !tree_.spares_some())
             (void)cgroup_->kill();
         tree_.signal_all(SIGKILL);
     }
-    std::int64_t delay = std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
+    std::int64_t delay =
+        std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
     control_.send(core::cat("restarting ", ++restarts_, ' ', delay));
     start_again_at_ = now + delay;
 }
@@ -244,7 +254,8 @@ void Keeper::watch_limits() {
     bool by_watching = options_.idle.count() || (options_.memory && !memory_by_cgroup_);
     if (!by_watching || now < next_measure_)
         return;
-    next_measure_ = now + (options_.idle.count() ? std::clamp<std::int64_t>(options_.idle.count() / 4, 10, 1000) : 250);
+    next_measure_ =
+        now + (options_.idle.count() ? std::clamp<std::int64_t>(options_.idle.count() / 4, 10, 1000) : 250);
     Usage usage = measure_usage(tree_);
     if (usage.io_bytes != last_io_) {
         last_io_ = usage.io_bytes;

@@ -1,5 +1,5 @@
-// The keeper: starts the helper, is the parent of last resort of everything it starts, and ends it all when the front or
-// the host is gone. Single-threaded, one loop, no allocation that grows.
+// The keeper: starts the helper, is the parent of last resort of everything it starts, and ends it all when
+// the front or the host is gone. Single-threaded, one loop, no allocation that grows.
 #pragma once
 
 #include "keep/keeper_options.hpp"

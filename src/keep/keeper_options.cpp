@@ -19,9 +19,12 @@ Result<N> number(std::string_view option, std::string_view text) {
 
 std::string_view word(Restart restart) {
     switch (restart) {
-    case Restart::never: return "never";
-    case Restart::on_failure: return "on-failure";
-    case Restart::always: return "always";
+    case Restart::never:
+        return "never";
+    case Restart::on_failure:
+        return "on-failure";
+    case Restart::always:
+        return "always";
     }
     return "never";
 }
@@ -30,31 +33,40 @@ std::string_view word(Restart restart) {
 
 std::string_view name_of(Containment containment) noexcept {
     switch (containment) {
-    case Containment::automatic: return "auto";
-    case Containment::plain: return "plain";
-    case Containment::cgroup: return "cgroup";
-    case Containment::pid_namespace: return "pidns";
+    case Containment::automatic:
+        return "auto";
+    case Containment::plain:
+        return "plain";
+    case Containment::cgroup:
+        return "cgroup";
+    case Containment::pid_namespace:
+        return "pidns";
     }
     return "auto";
 }
 
 Result<Containment> parse_containment(std::string_view text) {
-    for (auto value : {Containment::automatic, Containment::plain, Containment::cgroup, Containment::pid_namespace})
+    for (auto value :
+         {Containment::automatic, Containment::plain, Containment::cgroup, Containment::pid_namespace})
         if (name_of(value) == text)
             return value;
-    return fail(Errc::invalid_argument, core::cat("\"", text, "\" is not a containment; use auto, plain, cgroup or pidns"));
+    return fail(Errc::invalid_argument,
+                core::cat("\"", text, "\" is not a containment; use auto, plain, cgroup or pidns"));
 }
 
 Result<Restart> parse_restart(std::string_view text) {
     for (auto value : {Restart::never, Restart::on_failure, Restart::always})
         if (word(value) == text)
             return value;
-    return fail(Errc::invalid_argument, core::cat("\"", text, "\" is not a restart policy; use never, on-failure or always"));
+    return fail(Errc::invalid_argument,
+                core::cat("\"", text, "\" is not a restart policy; use never, on-failure or always"));
 }
 
 std::vector<std::string> to_argv(const KeeperOptions& o) {
     std::vector<std::string> out{"holdfast-keep"};
-    auto add = [&out](std::string_view name, std::string value) { out.push_back(core::cat("--", name, '=', value)); };
+    auto add = [&out](std::string_view name, std::string value) {
+        out.push_back(core::cat("--", name, '=', value));
+    };
     add("id", o.id);
     add("control", std::to_string(o.control_fd));
     if (o.host_fd >= 0)
@@ -167,8 +179,8 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
             return std::unexpected(ok.error());
     }
     if (at + 1 >= argv.size() || o.id.empty() || o.control_fd < 0)
-        return fail(Errc::invalid_argument,
-                    "holdfast-keep is started by `holdfast run` and by the library, not by hand; see `holdfast run --help`");
+        return fail(Errc::invalid_argument, "holdfast-keep is started by `holdfast run` and by the library, "
+                                            "not by hand; see `holdfast run --help`");
     o.command.assign(argv.begin() + static_cast<std::ptrdiff_t>(at) + 1, argv.end());
     return o;
 }

@@ -1,4 +1,5 @@
-// What a keeper is told, as its command line: it can be read in `ps`, and needs no file and no parser of its own.
+// What a keeper is told, as its command line: it can be read in `ps`, and needs no file and no parser of its
+// own.
 #pragma once
 
 #include "core/backoff.hpp"
@@ -16,22 +17,22 @@ enum class Containment { automatic, plain, cgroup, pid_namespace };
 enum class Restart { never, on_failure, always };
 
 struct KeeperOptions {
-    std::string id;                // of the registry entry: the mark, and the name of the cgroup
+    std::string id; // of the registry entry: the mark, and the name of the cgroup
     int control_fd = -1;
-    int host_fd = -1;              // pidfd of the host, or -1
-    std::vector<int> life_fds;     // inherited by the helper's tree
+    int host_fd = -1;          // pidfd of the host, or -1
+    std::vector<int> life_fds; // inherited by the helper's tree
     core::StopPlan plan = core::default_stop_plan();
     Containment containment = Containment::automatic;
     std::vector<std::string> spare;
     Restart restart = Restart::never;
     core::BackoffPolicy backoff;
-    core::Millis idle{0};          // 0: no limit, as with the next two
+    core::Millis idle{0}; // 0: no limit, as with the next two
     core::Millis max_life{0};
     unsigned long long memory = 0;
     int terminal_fd = -1;          // slave side of a pty: becomes stdio and controlling terminal
     bool join_front_group = false; // an interactive job: the helper shares the front's process group
     pid_t front_group = 0;
-    std::string log;               // copy of stderr
+    std::string log; // copy of stderr
     std::vector<std::string> command;
 };
 

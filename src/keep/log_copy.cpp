@@ -22,7 +22,7 @@ Result<LogCopy> LogCopy::open(const std::string& path) {
     LogCopy out;
     out.path_ = path;
     out.file_ = sys::Fd(::open(path.c_str(), open_flags, 0600));
-    struct stat file {};
+    struct stat file{};
     if (!out.file_ || ::fstat(out.file_.get(), &file) != 0)
         return sys::fail_sys(core::cat("open the log ", path));
     out.size_ = static_cast<std::uint64_t>(file.st_size);
@@ -59,8 +59,8 @@ void LogCopy::copy() {
     if (n <= 0)
         return;
     append(buffer.data(), static_cast<std::size_t>(n));
-    // The host's stderr may be a pipe that nobody reads. The helper must not hang on that, and neither must we: what does
-    // not fit at once is in the file only.
+    // The host's stderr may be a pipe that nobody reads. The helper must not hang on that, and neither must
+    // we: what does not fit at once is in the file only.
     pollfd one{.fd = host_.get(), .events = POLLOUT, .revents = 0};
     if (::poll(&one, 1, 0) > 0 && (one.revents & POLLOUT))
         (void)!::write(host_.get(), buffer.data(), static_cast<std::size_t>(n));

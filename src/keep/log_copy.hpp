@@ -9,7 +9,8 @@
 
 namespace holdfast::keep {
 
-inline constexpr std::uint64_t max_log_bytes = std::uint64_t{8} << 20; // then FILE becomes FILE.1 and a new one begins
+inline constexpr std::uint64_t max_log_bytes = std::uint64_t{8}
+                                               << 20; // then FILE becomes FILE.1 and a new one begins
 
 class LogCopy {
 public:

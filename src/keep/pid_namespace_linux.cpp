@@ -38,7 +38,8 @@ bool enter_namespaces() {
         return true;
     if (::unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0)
         return false;
-    return write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", core::cat(uid, ' ', uid, " 1")) &&
+    return write_text("/proc/self/setgroups", "deny") &&
+           write_text("/proc/self/uid_map", core::cat(uid, ' ', uid, " 1")) &&
            write_text("/proc/self/gid_map", core::cat(gid, ' ', gid, " 1"));
 }
 
@@ -46,13 +47,16 @@ int status_of(const siginfo_t& info) {
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-// From the process outside to the init inside: pass TERM on. A TERM of the keeper itself is not passed on by either, since
-// it has reached every process of the tree already, and a second one makes some programs give up their clean-up.
-int pass_term_on() { return SIGRTMIN + 4; }
+// From the process outside to the init inside: pass TERM on. A TERM of the keeper itself is not passed on by
+// either, since it has reached every process of the tree already, and a second one makes some programs give
+// up their clean-up.
+int pass_term_on() {
+    return SIGRTMIN + 4;
+}
 
 Result<sys::SignalQueue> signals_to_pass_on() {
-    return sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM, SIGTSTP,
-                                 SIGCONT, pass_term_on()});
+    return sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+                                 SIGALRM, SIGTSTP, SIGCONT, pass_term_on()});
 }
 
 // Waits for one child, passing signals on to it, reaping all others (an init's work).

@@ -35,7 +35,9 @@ bool write_all(int fd, const char* data, std::size_t size) {
 
 } // namespace
 
-Pty::Pty(sys::Fd master, sys::Fd slave) : master_(std::move(master)), slave_(std::move(slave)) {
+Pty::Pty(sys::Fd master, sys::Fd slave)
+    : master_(std::move(master))
+    , slave_(std::move(slave)) {
     termios settings{};
     if (::tcgetattr(STDIN_FILENO, &settings) == 0) {
         before_ = settings;

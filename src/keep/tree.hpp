@@ -21,16 +21,16 @@ using registry::SpareList;
 
 class Tree {
 public:
-    // Makes this process a subreaper. `own_children`: children that are not part of the tree (the keeper, seen from
-    // the front) are left out of everything below.
+    // Makes this process a subreaper. `own_children`: children that are not part of the tree (the keeper,
+    // seen from the front) are left out of everything below.
     static Result<Tree> below_this_process();
 
     void leave_out(pid_t child) { left_out_.push_back(child); }
     void spare(SpareList list) { spare_ = std::move(list); }
     [[nodiscard]] bool spares_some() const noexcept { return !spare_.empty(); }
 
-    // TERM and CONT, KILL or any other signal to every descendant, each by a pidfd that was opened before its place in
-    // the tree was checked. Returns how many were sent this signal for the first time.
+    // TERM and CONT, KILL or any other signal to every descendant, each by a pidfd that was opened before its
+    // place in the tree was checked. Returns how many were sent this signal for the first time.
     std::size_t signal_all(int signal);
 
     struct Ended {

@@ -5,8 +5,8 @@
 namespace holdfast::keep {
 
 namespace {
-// A process that was just forked by one we killed may have been missed by the walk. It comes home to us when its parent
-// dies and SIGCHLD wakes us; this is only how long we wait for that before we walk again.
+// A process that was just forked by one we killed may have been missed by the walk. It comes home to us when
+// its parent dies and SIGCHLD wakes us; this is only how long we wait for that before we walk again.
 constexpr std::chrono::milliseconds walk_again{20};
 constexpr std::int64_t give_up_after_ms = 10'000;
 } // namespace
@@ -25,15 +25,18 @@ void TreeEnding::tick() {
 
 void TreeEnding::carry_out(core::StopAction action) {
     switch (action) {
-    case core::StopAction::end_of_input: break; // the host closed it; the helper sees it by itself
-    case core::StopAction::terminate: tree_.signal_all(SIGTERM); break;
+    case core::StopAction::end_of_input:
+        break; // the host closed it; the helper sees it by itself
+    case core::StopAction::terminate:
+        tree_.signal_all(SIGTERM);
+        break;
     case core::StopAction::kill:
         if (!killing_since_)
             killing_since_ = sys::boottime_ms();
         if (cgroup_ && !tree_.spares_some()) // it would kill those too
             (void)cgroup_->kill();           // what cannot be killed this way is killed below
-        // Walk until a walk finds nobody new: a storm forks while we walk, but each of its generations comes home to us,
-        // and dead parents fork no more.
+        // Walk until a walk finds nobody new: a storm forks while we walk, but each of its generations comes
+        // home to us, and dead parents fork no more.
         for (int walks = 0; walks < 10'000 && tree_.signal_all(SIGKILL) != 0; ++walks)
             tree_.reap(tell_);
         break;

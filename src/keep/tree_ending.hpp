@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/stop_plan.hpp"
-#include "sys/cgroup.hpp"
 #include "keep/tree.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 
 #include <optional>
@@ -14,13 +14,16 @@ class TreeEnding {
 public:
     // `tell` hears of every child that is reaped while killing.
     TreeEnding(Tree& tree, core::StopPlan plan, std::function<void(const Tree::Ended&)> tell)
-        : tree_(tree), machine_(std::move(plan)), tell_(std::move(tell)) {}
+        : tree_(tree)
+        , machine_(std::move(plan))
+        , tell_(std::move(tell)) {}
 
     void use(sys::Cgroup* cgroup) noexcept { cgroup_ = cgroup; }
 
     // Begins, or hurries. Safe to call again with another reason.
     void begin(core::StopReason reason);
-    // To be called after every wake-up and reaping: moves the plan on, and repeats KILL until nothing is left.
+    // To be called after every wake-up and reaping: moves the plan on, and repeats KILL until nothing is
+    // left.
     void tick();
     [[nodiscard]] bool running() const noexcept { return machine_.running(); }
     [[nodiscard]] std::optional<core::StopReason> reason() const noexcept { return machine_.reason(); }

@@ -31,12 +31,14 @@ std::vector<Tree::Member> Tree::members() const {
     std::unordered_set<pid_t> known;
     for (std::size_t at = 0; at < parents.size(); ++at) {
         for (pid_t child : sys::children_of(parents[at])) {
-            if (std::find(left_out_.begin(), left_out_.end(), child) != left_out_.end() || !known.insert(child).second)
+            if (std::find(left_out_.begin(), left_out_.end(), child) != left_out_.end() ||
+                !known.insert(child).second)
                 continue;
             auto stat = sys::read_stat(child);
             if (!stat)
                 continue;
-            out.push_back({.pid = child, .parent = stat->ppid, .start_ticks = stat->start_ticks, .state = stat->state});
+            out.push_back(
+                {.pid = child, .parent = stat->ppid, .start_ticks = stat->start_ticks, .state = stat->state});
             parents.push_back(child);
         }
     }
@@ -48,7 +50,8 @@ std::vector<Tree::Member> Tree::members_to_end() const {
     std::unordered_set<pid_t> spared;
     if (spares_some())
         std::erase_if(all, [&](const Member& member) {
-            return (spared.contains(member.parent) || is_spared(member.pid)) && spared.insert(member.pid).second;
+            return (spared.contains(member.parent) || is_spared(member.pid)) &&
+                   spared.insert(member.pid).second;
         });
     return all;
 }
@@ -87,7 +90,8 @@ void Tree::reap(const std::function<void(const Ended&)>& tell) {
     for (;;) {
         siginfo_t info{};
         rusage usage{};
-        if (::syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | __WALL, &usage) != 0 || info.si_pid == 0)
+        if (::syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | __WALL, &usage) != 0 ||
+            info.si_pid == 0)
             return;
         Ended ended{.pid = info.si_pid, .exit = {}};
         ended.exit.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;

@@ -2,7 +2,6 @@
 
 #include "core/text.hpp"
 #include "slot/contender.hpp"
-#include "slot/contender.hpp"
 #include "slot/ownership.hpp"
 #include "slot/paths.hpp"
 #include "sys/directories.hpp"
@@ -32,8 +31,8 @@ Result<Entry> Entry::create(const std::string& directory, std::vector<std::strin
 }
 
 Result<Entry> Entry::take_over(const std::string& directory, const std::string& id) {
-    slot::Contender contender({.directory = directory, .name = id}, {.if_held = IfHeld::refuse, .wait = Millis{0}},
-                              {.inherit_record = true});
+    slot::Contender contender({.directory = directory, .name = id},
+                              {.if_held = IfHeld::refuse, .wait = Millis{0}}, {.inherit_record = true});
     auto acquired = contender.run();
     if (!acquired)
         return std::unexpected(acquired.error());
@@ -55,9 +54,13 @@ Result<void> Entry::update(const std::function<void(core::HelperFacts&)>& change
     return ownership_.state()->write_record();
 }
 
-const core::HelperFacts& Entry::facts() const { return *ownership_.state()->record.helper; }
+const core::HelperFacts& Entry::facts() const {
+    return *ownership_.state()->record.helper;
+}
 
-const core::Record& Entry::record() const { return ownership_.state()->record; }
+const core::Record& Entry::record() const {
+    return ownership_.state()->record;
+}
 
 std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id) {
     slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}}, {.create = false});
@@ -66,7 +69,8 @@ std::optional<Ownership> claim_unowned(const std::string& directory, const std::
 }
 
 void remove_unowned(const std::string& directory, const std::string& id) {
-    // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make another.
+    // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make
+    // another.
     if (auto mine = claim_unowned(directory, id))
         remove_files(*mine);
 }

@@ -1,5 +1,5 @@
-// One helper in the registry: a locked record under a fresh id. The lock says whether it is true, so nothing here is
-// ever stale; an entry whose lock is free is history and is cleared away by the next writer.
+// One helper in the registry: a locked record under a fresh id. The lock says whether it is true, so nothing
+// here is ever stale; an entry whose lock is free is history and is cleared away by the next writer.
 #pragma once
 
 #include "core/record.hpp"
@@ -15,11 +15,11 @@ namespace holdfast::registry {
 class Entry {
 public:
     // `directory` is made when missing. The id is 12 hex digits, never used before.
-    static Result<Entry> create(const std::string& directory, std::vector<std::string> argv, std::string session,
-                                core::HelperFacts facts);
-    // Takes over an entry whose host is dead, with all that its record says. Errors: held (its host lives, or another took
-    // it first), orphaned or timed_out (a process of the dead host still holds its life), not_found (it says nothing of a
-    // process).
+    static Result<Entry> create(const std::string& directory, std::vector<std::string> argv,
+                                std::string session, core::HelperFacts facts);
+    // Takes over an entry whose host is dead, with all that its record says. Errors: held (its host lives, or
+    // another took it first), orphaned or timed_out (a process of the dead host still holds its life),
+    // not_found (it says nothing of a process).
     static Result<Entry> take_over(const std::string& directory, const std::string& id);
     Entry(Entry&&) noexcept = default;
     Entry& operator=(Entry&&) noexcept = default;
@@ -37,7 +37,8 @@ public:
     void leave_behind() noexcept { leave_behind_ = true; }
 
 private:
-    explicit Entry(Ownership ownership) noexcept : ownership_(std::move(ownership)) {}
+    explicit Entry(Ownership ownership) noexcept
+        : ownership_(std::move(ownership)) {}
     Ownership ownership_;
     bool leave_behind_ = false;
 };

@@ -58,11 +58,11 @@ void EventLog::append(Event event) const {
     sys::Fd fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return;
-    struct stat file {};
+    struct stat file{};
     if (::fstat(fd.get(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
         ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
         // One of us turns the page; whoever still writes to the old one writes to the old one.
-        struct stat there {};
+        struct stat there{};
         if (::stat(path().c_str(), &there) == 0 && there.st_ino == file.st_ino)
             ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
         fd = sys::Fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -1,4 +1,5 @@
-// The event log: what happened to helpers and slots, one JSON object a line, appended whole, bounded and rotated.
+// The event log: what happened to helpers and slots, one JSON object a line, appended whole, bounded and
+// rotated.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -11,11 +12,13 @@
 
 namespace holdfast::registry {
 
-inline constexpr std::uint64_t max_events_bytes = std::uint64_t{4} << 20; // of events.jsonl; events.1.jsonl is the one before
+inline constexpr std::uint64_t max_events_bytes = std::uint64_t{4}
+                                                  << 20; // of events.jsonl; events.1.jsonl is the one before
 
 struct Event {
     std::int64_t unix_ms = 0;
-    std::string type; // spawned, ready, exited, killed, respawned, gave-up, adopted, refused, stopping, reaped, registered
+    std::string type; // spawned, ready, exited, killed, respawned, gave-up, adopted, refused, stopping,
+                      // reaped, registered
     std::string id;
     std::string label;
     int pid = 0;
@@ -28,7 +31,8 @@ std::optional<Event> event_from_line(std::string_view line);
 
 class EventLog {
 public:
-    explicit EventLog(std::string state_directory) : directory_(std::move(state_directory)) {}
+    explicit EventLog(std::string state_directory)
+        : directory_(std::move(state_directory)) {}
     // Never fails loudly: a full disk must not keep a helper from starting or ending.
     void append(Event event) const;
     // All that is there, oldest first.

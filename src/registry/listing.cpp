@@ -35,7 +35,8 @@ std::unordered_multimap<pid_t, Process> processes_by_parent() {
 }
 
 // What is below `root`; with root itself for a registered process, without it for a keeper, which is ours.
-void measure(Helper& helper, pid_t root, bool with_root, const std::unordered_multimap<pid_t, Process>& by_parent) {
+void measure(Helper& helper, pid_t root, bool with_root,
+             const std::unordered_multimap<pid_t, Process>& by_parent) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<pid_t> parents{root};
     if (auto stat = with_root ? sys::read_stat(root) : std::nullopt) {
@@ -89,7 +90,8 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
         auto by_parent = processes_by_parent();
         for (Helper& helper : out)
             if (helper.facts.keeper.pid > 0 || helper.alive)
-                measure(helper, helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive, by_parent);
+                measure(helper, helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid,
+                        helper.alive, by_parent);
     }
     std::sort(out.begin(), out.end(), [](const Helper& a, const Helper& b) {
         return a.info.age != b.info.age ? a.info.age > b.info.age : a.id < b.id;
@@ -100,7 +102,8 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
 std::vector<const Helper*> matching(const std::vector<Helper>& helpers, const std::string& word) {
     std::vector<const Helper*> out;
     for (const Helper& helper : helpers)
-        if (helper.id == word || helper.facts.label == word || (word.size() >= 4 && helper.id.starts_with(word)))
+        if (helper.id == word || helper.facts.label == word ||
+            (word.size() >= 4 && helper.id.starts_with(word)))
             out.push_back(&helper);
     return out;
 }

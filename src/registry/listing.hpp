@@ -13,18 +13,20 @@ namespace holdfast::registry {
 
 struct Helper {
     std::string id;
-    SlotInfo info;      // its lock and record, as of a slot
+    SlotInfo info; // its lock and record, as of a slot
     core::HelperFacts facts;
     bool alive = false; // registered ones: the very process that was registered lives
-    bool elsewhere = false; // registered ones: it has a number in another PID namespace only, so nobody here can tell
-    std::uint64_t tree_rss = 0;      // bytes, of all processes of the tree
+    bool elsewhere =
+        false; // registered ones: it has a number in another PID namespace only, so nobody here can tell
+    std::uint64_t tree_rss = 0; // bytes, of all processes of the tree
     std::uint32_t tree_processes = 0;
     std::uint64_t cpu_ticks = 0;
 };
 
 struct ListOptions {
-    bool measure = true;  // memory and count of each tree: costs a scan of /proc
-    // Also entries whose lock is free. Without it, of those only the registered ones whose process outlives its host.
+    bool measure = true; // memory and count of each tree: costs a scan of /proc
+    // Also entries whose lock is free. Without it, of those only the registered ones whose process outlives
+    // its host.
     bool with_history = false;
 };
 

@@ -17,7 +17,8 @@ Result<SpareList> SpareList::compile(const std::vector<std::string>& patterns) {
         if (error != 0) {
             char why[128];
             ::regerror(error, raw.get(), why, sizeof why);
-            return fail(Errc::invalid_argument, core::cat("\"", pattern, "\" is not a regular expression: ", std::string_view(why)));
+            return fail(Errc::invalid_argument,
+                        core::cat("\"", pattern, "\" is not a regular expression: ", std::string_view(why)));
         }
         out.compiled_.emplace_back(raw.release());
     }

@@ -113,7 +113,8 @@ std::vector<Swept> sweep(const std::string& directory) {
     if (!all)
         return out;
     std::vector<Helper> dead;
-    std::vector<Ownership> claimed; // held until the end: nobody starts under these ids while we end what carries them
+    std::vector<Ownership>
+        claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
         if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
@@ -122,8 +123,9 @@ std::vector<Swept> sweep(const std::string& directory) {
         if (helper.info.state == SlotState::owned || helper.facts.registered || !keeper_gone(helper))
             continue;
         if (helper.info.state == SlotState::free) {
-            // A lock that is free may be history, or a starter that made the file this very moment. Only whoever owns the
-            // entry knows that the mark is a dead one's: the starter finds it held and takes another id.
+            // A lock that is free may be history, or a starter that made the file this very moment. Only
+            // whoever owns the entry knows that the mark is a dead one's: the starter finds it held and takes
+            // another id.
             auto mine = claim_unowned(directory, helper.id);
             if (!mine)
                 continue;

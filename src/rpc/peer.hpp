@@ -183,7 +183,9 @@ private:
 
     void end_call(CallId call, const Answer& answer);
     void fail_call(CallId call, Errc code, std::string message);
-    [[nodiscard]] bool is_sent(const Call& call) const noexcept { return !call.unsent && call.end <= written_; }
+    [[nodiscard]] bool is_sent(const Call& call) const noexcept {
+        return !call.unsent && call.end <= written_;
+    }
     void tell_cancelled(CallId call);
 
     std::unordered_map<RequestId, Request>::iterator owned_request(HoldTag hold, RequestId request);
@@ -211,7 +213,7 @@ private:
     std::string out_; // what is being written
     std::size_t out_written_ = 0;
     std::uint64_t written_ = 0; // bytes of the whole stream that were taken
-    std::string answers_; // frames of ours that go before the lanes: answers, cancellations
+    std::string answers_;       // frames of ours that go before the lanes: answers, cancellations
     Lanes lanes_;
     PeerCounters counters_;
 };

@@ -25,16 +25,18 @@ using sys::LockByte;
 
 namespace {
 
-constexpr Millis default_wait{10'000};   // for leftovers and the door, when no --wait was given
+constexpr Millis default_wait{10'000}; // for leftovers and the door, when no --wait was given
 constexpr int door_patience_ms = 5000;
 constexpr Millis last_instant{1000};
-constexpr Millis own_turn{50};           // between looks at what another thread of ours has come to
-constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
+constexpr Millis own_turn{50};    // between looks at what another thread of ours has come to
+constexpr Millis look_again{250}; // only where the machine has no inotify instance left for us
 
 } // namespace
 
 Contender::Contender(SlotLocation location, AcquireOptions options, Purpose purpose)
-    : location_(std::move(location)), options_(std::move(options)), purpose_(purpose) {}
+    : location_(std::move(location))
+    , options_(std::move(options))
+    , purpose_(purpose) {}
 
 Result<Acquired> Contender::run() {
     if (auto ok = core::check_slot_name(location_.name); !ok)
@@ -51,8 +53,8 @@ Result<Acquired> Contender::run() {
     while (!error_) {
         core::Cell cell = core::protocol_step(step_, seen);
         if (cell.effect == Do::never)
-            return fail(Errc::io, core::cat("the slot protocol has no answer to ", name_of(seen), " at ", name_of(step_),
-                                            "; this is a bug in Holdfast"));
+            return fail(Errc::io, core::cat("the slot protocol has no answer to ", name_of(seen), " at ",
+                                            name_of(step_), "; this is a bug in Holdfast"));
         last_seen_ = seen;
         step_ = cell.next;
         if (cell.effect == Do::report || cell.effect == Do::leave_door_report)
@@ -66,7 +68,8 @@ Result<Acquired> Contender::run() {
     if (error_)
         return std::unexpected(std::move(*error_));
     if (last_seen_ == Seen::owner_let_be && options_.if_held == IfHeld::attach)
-        return Acquired{.ownership = std::nullopt, .attached_to = describe(location_, sight_, read_record(location_))};
+        return Acquired{.ownership = std::nullopt,
+                        .attached_to = describe(location_, sight_, read_record(location_))};
     return reason();
 }
 
@@ -80,9 +83,12 @@ Seen Contender::carry_out(Do effect) {
         owner_.reset();
         grace_ = {};
         return start_waiting(LockByte::door, false);
-    case Do::reopen: return reopen();
-    case Do::look_inside: return look_inside();
-    case Do::take: return take();
+    case Do::reopen:
+        return reopen();
+    case Do::look_inside:
+        return look_inside();
+    case Do::take:
+        return take();
     case Do::term_leftovers:
         found_anybody_ = true;
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
@@ -105,16 +111,22 @@ Seen Contender::carry_out(Do effect) {
         leave_door();
         return start_waiting(LockByte::life, true);
     case Do::leave_door_term:
-    case Do::term_owner: return signal_owner(SIGTERM);
-    case Do::kill_owner: return signal_owner(SIGKILL);
-    case Do::look_outside: return look_outside();
-    case Do::keep_watching: return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
+    case Do::term_owner:
+        return signal_owner(SIGTERM);
+    case Do::kill_owner:
+        return signal_owner(SIGKILL);
+    case Do::look_outside:
+        return look_outside();
+    case Do::keep_watching:
+        return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
     case Do::nothing:
     case Do::report:
     case Do::leave_door_report:
-    case Do::never: break;
+    case Do::never:
+        break;
     }
-    return fail_with({.code = Errc::io, .message = "the slot protocol asked for nothing; this is a bug in Holdfast"});
+    return fail_with(
+        {.code = Errc::io, .message = "the slot protocol asked for nothing; this is a bug in Holdfast"});
 }
 
 Seen Contender::reopen() {
@@ -135,10 +147,12 @@ Seen Contender::reopen() {
         if (!sight)
             return fail_with(std::move(sight.error()));
         sight_ = *sight;
-        // Only an owner makes it held. A thread that is still on its way may yet find somebody else there, or fail.
+        // Only an owner makes it held. A thread that is still on its way may yet find somebody else there, or
+        // fail.
         if (sight_.owned && options_.if_held != IfHeld::wait) {
             if (options_.if_held == IfHeld::replace)
-                return fail_with(std::move(lock.error())); // owned by us, or another thread of ours is after it already
+                return fail_with(
+                    std::move(lock.error())); // owned by us, or another thread of ours is after it already
             step_ = Step::inside;
             return Seen::owner_let_be;
         }
@@ -177,9 +191,9 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     return wait_for_news();
 }
 
-// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner needs to see
-// one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the kernel milliseconds, and
-// a takeover should not pay them.
+// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner
+// needs to see one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the
+// kernel milliseconds, and a takeover should not pay them.
 bool Contender::wants_every_word() const {
     return step_ == Step::patient || (step_ == Step::waiting && options_.if_held != IfHeld::wait);
 }
@@ -209,7 +223,9 @@ Seen Contender::wait_for_news() {
         int n = ::poll(fds.data(), fds.size(), next.poll_timeout());
         if (n < 0 && errno != EINTR)
             return fail_with(sys::fail_sys("poll").error());
-        auto turned = [&](int at) { return n > 0 && at >= 0 && fds[static_cast<std::size_t>(at)].revents != 0; };
+        auto turned = [&](int at) {
+            return n > 0 && at >= 0 && fds[static_cast<std::size_t>(at)].revents != 0;
+        };
 
         if (turned(at_waiter)) {
             auto accepted = waiter_->accept();
@@ -268,9 +284,12 @@ Seen Contender::look_outside() {
 Seen Contender::judge_owner(const sys::LockSight& sight) {
     switch (options_.if_held) {
     case IfHeld::refuse:
-    case IfHeld::attach: return Seen::owner_let_be;
-    case IfHeld::wait: return Seen::owner_wait;
-    case IfHeld::replace: break;
+    case IfHeld::attach:
+        return Seen::owner_let_be;
+    case IfHeld::wait:
+        return Seen::owner_wait;
+    case IfHeld::replace:
+        break;
     }
     core::OwnerSight owner{.epoch = sight.epoch,
                            .pid = sight.owner_pid,
@@ -290,8 +309,9 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     return judgement_.seen;
 }
 
-// A short stay inside the door, for signalling: an owner lets go of its slot inside the door as well, so that who was found
-// to own it still does when the signal goes out. Nobody stays inside for long while an owner lives.
+// A short stay inside the door, for signalling: an owner lets go of its slot inside the door as well, so that
+// who was found to own it still does when the signal goes out. Nobody stays inside for long while an owner
+// lives.
 bool Contender::enter_door_briefly() {
     if (door_)
         return true;
@@ -311,14 +331,17 @@ bool Contender::enter_door_briefly() {
 Seen Contender::signal_owner(int signal) {
     if (!enter_door_briefly())
         return fail_with({.code = Errc::timed_out,
-                          .message = core::cat("the slot \"", location_.name, "\" is being changed by a process that does not "
-                                               "go on (stopped?); look at it with: holdfast status ", location_.name)});
+                          .message = core::cat("the slot \"", location_.name,
+                                               "\" is being changed by a process that does not "
+                                               "go on (stopped?); look at it with: holdfast status ",
+                                               location_.name)});
     Seen next = signal_owner_inside(signal);
     leave_door();
     return next == Seen::life_free ? (waiter_ ? wait_for_news() : start_waiting(LockByte::life, true)) : next;
 }
 
-// Seen::life_free stands for "now wait for life"; anything else is what was found instead of the owner we meant.
+// Seen::life_free stands for "now wait for life"; anything else is what was found instead of the owner we
+// meant.
 Seen Contender::signal_owner_inside(int signal) {
     // Pidfd first, then the question whether that very process still owns the epoch we meant.
     auto process = sys::PidFd::open(sight_.owner_pid);
@@ -334,10 +357,12 @@ Seen Contender::signal_owner_inside(int signal) {
     }
     auto sent = process->signal(signal);
     if (!sent)
-        return fail_with({.code = Errc::not_permitted,
-                          .message = core::cat("may not signal ", owner_for_people(describe(location_, again, read_record(location_))),
-                                               ": ", sys::describe_errno(sent.error().sys)),
-                          .sys = sent.error().sys});
+        return fail_with(
+            {.code = Errc::not_permitted,
+             .message = core::cat("may not signal ",
+                                  owner_for_people(describe(location_, again, read_record(location_))), ": ",
+                                  sys::describe_errno(sent.error().sys)),
+             .sys = sent.error().sys});
     found_anybody_ = true;
     counted_takeover_ = purpose_.take;
     if (signal == SIGTERM) {
@@ -352,7 +377,9 @@ Seen Contender::signal_owner_inside(int signal) {
     return Seen::life_free;
 }
 
-void Contender::leave_door() { door_.reset(); }
+void Contender::leave_door() {
+    door_.reset();
+}
 
 Seen Contender::cancelled() {
     return fail_with({.code = Errc::cancelled,
@@ -373,26 +400,31 @@ std::unexpected<Error> Contender::reason() {
         return fail(Errc::held, core::cat(slot, "is held by ", owner_for_people(seen)));
     }
     case Seen::owner_newer:
-        return fail(Errc::superseded, core::cat(slot, "was taken over by somebody else first; left alone: ",
-                                                owner_for_people(describe(location_, sight_, read_record(location_)))));
+        return fail(Errc::superseded,
+                    core::cat(slot, "was taken over by somebody else first; left alone: ",
+                              owner_for_people(describe(location_, sight_, read_record(location_)))));
     case Seen::owner_forbidden: {
         SlotInfo seen = describe(location_, sight_, read_record(location_));
         if (judgement_.too_many)
-            return fail(Errc::too_many_takeovers,
-                        core::cat(slot, "was taken over ", max_takeovers, " times within ", takeover_window.count() / 1000,
-                                  " s; not replacing it again, since somebody keeps starting it with replace. Owner: ",
-                                  owner_for_people(seen)));
+            return fail(
+                Errc::too_many_takeovers,
+                core::cat(
+                    slot, "was taken over ", max_takeovers, " times within ", takeover_window.count() / 1000,
+                    " s; not replacing it again, since somebody keeps starting it with replace. Owner: ",
+                    owner_for_people(seen)));
         if (sight_.owned_by_self)
             return fail(Errc::held, core::cat(slot, "is held by this process itself"));
         return fail(Errc::unreachable, core::cat(slot, "is held by ", owner_for_people(seen)));
     }
-    default: break;
+    default:
+        break;
     }
     if (info.state == SlotState::orphaned) {
         bool killed = step_ == Step::left && !leftovers_.empty();
         return fail(killed ? Errc::survivors : Errc::orphaned,
                     core::cat(slot, "has lost its owner, but is still held by what that owner started: ",
-                              leftovers_for_people(info.leftovers), killed ? ", which did not end after KILL" : ""));
+                              leftovers_for_people(info.leftovers),
+                              killed ? ", which did not end after KILL" : ""));
     }
     if (info.state == SlotState::owned)
         return fail(Errc::timed_out, core::cat(slot, "is still held by ", owner_for_people(info)));
@@ -414,15 +446,17 @@ Seen Contender::take() {
     std::uint64_t last = lock_->read_epoch();
     if (last == 0 && before && before->epoch < (std::uint64_t{1} << 62))
         last = before->epoch;
-    // The epoch first: whoever finds our PID in byte 1 must not take us for the epoch of a predecessor that had the same.
+    // The epoch first: whoever finds our PID in byte 1 must not take us for the epoch of a predecessor that
+    // had the same.
     if (auto ok = lock_->write_epoch(last + 1); !ok)
         return fail_with(std::move(ok.error()));
     auto owner = lock_->try_lock(LockByte::owner);
     if (!owner)
         return fail_with(std::move(owner.error()));
     if (!*owner)
-        return fail_with({.code = Errc::io, .message = core::cat("somebody locks ", lock_->path(),
-                                                                 " without following the slot protocol")});
+        return fail_with(
+            {.code = Errc::io,
+             .message = core::cat("somebody locks ", lock_->path(), " without following the slot protocol")});
     auto life = lock_->try_lock(LockByte::life);
     if (life && !*life) {
         // No writer holds it, or we would not be here: a waiter holds a read lock for an instant.
@@ -465,12 +499,13 @@ Seen Contender::take() {
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)
         record.takeovers.push_back(stamp);
-    // The door stays locked until the record is there: who comes next reads about us, not about our predecessor.
+    // The door stays locked until the record is there: who comes next reads about us, not about our
+    // predecessor.
     if (auto ok = sys::write_whole(record_path(location_), core::to_json(record)); !ok)
         return fail_with(std::move(ok.error()));
     leave_door();
-    acquired_ = Acquired{.ownership = Ownership(std::make_unique<Ownership::State>(location_, std::move(*lock_),
-                                                                                  std::move(record))),
+    acquired_ = Acquired{.ownership = Ownership(std::make_unique<Ownership::State>(
+                             location_, std::move(*lock_), std::move(record))),
                          .attached_to = {}};
     lock_.reset();
     return Seen::nobody;
@@ -490,8 +525,9 @@ Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options)
         return std::unexpected(now.error());
     if (now->state == SlotState::free)
         return false;
-    slot::Contender contender(location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
-                              {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
+    slot::Contender contender(
+        location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
+        {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
     auto done = contender.run();
     // A helper's files go with it: no file, nobody.
     if (!done && done.error().code != Errc::not_found)

@@ -16,12 +16,13 @@ namespace holdfast::slot {
 
 // What a contender came for.
 struct Purpose {
-    bool take = true;          // false: only to see the owner and its leftovers gone (stop)
-    bool spare_starters = true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
-    Millis patience{30000};     // from KILL to giving up
-    bool create = true;         // false: a slot without a lock file is not made, but the error not_found
-    // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them, not even
-    // when the new owner dies a moment later.
+    bool take = true; // false: only to see the owner and its leftovers gone (stop)
+    bool spare_starters =
+        true; // false: a starting owner may be asked at once, and takeovers are not counted (stop)
+    Millis patience{30000}; // from KILL to giving up
+    bool create = true;     // false: a slot without a lock file is not made, but the error not_found
+    // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them,
+    // not even when the new owner dies a moment later.
     bool inherit_record = false;
 };
 
@@ -68,9 +69,9 @@ private:
     std::optional<sys::PidFd> owner_;
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
-    sys::Deadline deadline_;  // of the whole wait
-    sys::Deadline grace_;     // of the present step
-    sys::LockSight sight_;    // the last one
+    sys::Deadline deadline_; // of the whole wait
+    sys::Deadline grace_;    // of the present step
+    sys::LockSight sight_;   // the last one
     bool found_anybody_ = false;
     bool counted_takeover_ = false;
     std::optional<Error> error_;

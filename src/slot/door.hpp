@@ -1,4 +1,5 @@
-// The door of a slot: proof that nobody else can start or clean it now. What may only be done inside takes a Door.
+// The door of a slot: proof that nobody else can start or clean it now. What may only be done inside takes a
+// Door.
 #pragma once
 
 #include "sys/lock_file.hpp"
@@ -10,8 +11,10 @@ namespace holdfast::slot {
 class Door {
 public:
     // The caller holds byte 2 of `lock`, which outlives the Door.
-    explicit Door(sys::LockFile& lock) noexcept : lock_(&lock) {}
-    Door(Door&& other) noexcept : lock_(std::exchange(other.lock_, nullptr)) {}
+    explicit Door(sys::LockFile& lock) noexcept
+        : lock_(&lock) {}
+    Door(Door&& other) noexcept
+        : lock_(std::exchange(other.lock_, nullptr)) {}
     Door& operator=(Door&& other) noexcept {
         std::swap(lock_, other.lock_);
         return *this;

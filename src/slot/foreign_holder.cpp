@@ -31,7 +31,8 @@ Result<bool> matches(const std::string& expression, const std::string& text) {
     if (error != 0) {
         char why[128];
         ::regerror(error, &compiled, why, sizeof why);
-        return fail(Errc::invalid_argument, core::cat("\"", expression, "\" is not a regular expression: ", std::string_view(why)));
+        return fail(Errc::invalid_argument,
+                    core::cat("\"", expression, "\" is not a regular expression: ", std::string_view(why)));
     }
     bool found = ::regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
     ::regfree(&compiled);
@@ -40,7 +41,8 @@ Result<bool> matches(const std::string& expression, const std::string& text) {
 
 } // namespace
 
-Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_file, const std::string& match) {
+Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_file,
+                                                         const std::string& match) {
     if (!match.empty())
         if (auto ok = matches(match, ""); !ok)
             return std::unexpected(ok.error());
@@ -69,8 +71,10 @@ Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
     auto who = [&holder] { return core::cat("process ", holder.process.pid(), " (", holder.command, ")"); };
     auto sent = holder.process.signal(SIGTERM);
     if (!sent)
-        return fail(Errc::not_permitted, core::cat(who(), " is alive, but may not be signalled: ",
-                                                   sys::describe_errno(sent.error().sys)), sent.error().sys);
+        return fail(
+            Errc::not_permitted,
+            core::cat(who(), " is alive, but may not be signalled: ", sys::describe_errno(sent.error().sys)),
+            sent.error().sys);
     (void)holder.process.signal(SIGCONT);
     if (holder.process.wait_ended(sys::Deadline::in(grace)))
         return {};

@@ -9,9 +9,10 @@
 
 namespace holdfast::slot {
 
-// The processes that hold life while the owner byte is free. Inside the door such a process is a leftover, and stays
-// one: a starter would have come through the door. Each is held by a pidfd that was opened before it was checked.
-// `own_waiter`: our own process that waits for life, which holds it from the moment it is granted; 0 for none.
+// The processes that hold life while the owner byte is free. Inside the door such a process is a leftover,
+// and stays one: a starter would have come through the door. Each is held by a pidfd that was opened before
+// it was checked. `own_waiter`: our own process that waits for life, which holds it from the moment it is
+// granted; 0 for none.
 std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door& inside, pid_t own_waiter);
 
 // TERM and CONT, or KILL, to each through its pidfd.

@@ -12,15 +12,19 @@
 namespace holdfast {
 
 namespace {
-constexpr int door_patience_ms = 1000; // whoever is inside stays for microseconds, unless it was stopped there
+constexpr int door_patience_ms =
+    1000; // whoever is inside stays for microseconds, unless it was stopped there
 }
 
 Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
-    : location(std::move(where)), lock(std::move(file)), record(std::move(first)) {}
+    : location(std::move(where))
+    , lock(std::move(file))
+    , record(std::move(first)) {}
 
 Ownership::State::~State() {
-    // Let go inside the door: a contender that signals does so inside it too, so none can be about to signal us for a slot
-    // that we no longer own. Not when others share our open file: killed in here, we would leave them the door, locked.
+    // Let go inside the door: a contender that signals does so inside it too, so none can be about to signal
+    // us for a slot that we no longer own. Not when others share our open file: killed in here, we would
+    // leave them the door, locked.
     bool through_door = lock.fd() >= 0 && !life_given;
     auto got = through_door ? lock.try_lock(sys::LockByte::door) : true;
     if (got && !*got) {
@@ -29,16 +33,17 @@ Ownership::State::~State() {
             (void)(::poll(&one, 1, door_patience_ms) > 0 && waiter->accept().has_value());
         }
     }
-    // Nothing is unlocked here: closing the file drops the owner byte first and then life and door in one. Were the door
-    // open before life is free, a contender inside it would take us for a leftover of ourselves. And it is closed before the
-    // watch is, since that takes the kernel milliseconds.
+    // Nothing is unlocked here: closing the file drops the owner byte first and then life and door in one.
+    // Were the door open before life is free, a contender inside it would take us for a leftover of
+    // ourselves. And it is closed before the watch is, since that takes the kernel milliseconds.
     sys::LockFile let_go(std::move(lock));
 }
 
 std::unexpected<Error> Ownership::State::lost() const {
-    return fail(Errc::lost, core::cat("the lock file ", lock.path(),
-                                      " was removed while this process owned it; it leaves, since another may own "
-                                      "the slot now"));
+    return fail(Errc::lost,
+                core::cat("the lock file ", lock.path(),
+                          " was removed while this process owned it; it leaves, since another may own "
+                          "the slot now"));
 }
 
 Result<void> Ownership::State::write_record() {
@@ -52,16 +57,21 @@ Result<void> Ownership::State::write_record() {
     return sys::write_whole(slot::record_path(location), core::to_json(record));
 }
 
-Ownership::Ownership(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Ownership::Ownership(std::unique_ptr<State> state) noexcept
+    : state_(std::move(state)) {}
 Ownership::Ownership(Ownership&&) noexcept = default;
 Ownership& Ownership::operator=(Ownership&&) noexcept = default;
 Ownership::~Ownership() = default;
 
 namespace {
-std::unexpected<Error> released() { return fail(Errc::closed, "this ownership was already released"); }
+std::unexpected<Error> released() {
+    return fail(Errc::closed, "this ownership was already released");
+}
 } // namespace
 
-std::uint64_t Ownership::epoch() const noexcept { return state_ ? state_->record.epoch : 0; }
+std::uint64_t Ownership::epoch() const noexcept {
+    return state_ ? state_->record.epoch : 0;
+}
 
 const SlotLocation& Ownership::location() const noexcept {
     static const SlotLocation none;
@@ -153,6 +163,8 @@ Result<void> Ownership::still_mine() {
     return state_->lost();
 }
 
-void Ownership::release() noexcept { state_.reset(); }
+void Ownership::release() noexcept {
+    state_.reset();
+}
 
 } // namespace holdfast

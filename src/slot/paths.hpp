@@ -7,7 +7,9 @@
 
 namespace holdfast::slot {
 
-inline std::string lock_path(const SlotLocation& location) { return location.directory + "/" + location.name + ".lock"; }
+inline std::string lock_path(const SlotLocation& location) {
+    return location.directory + "/" + location.name + ".lock";
+}
 inline std::string record_path(const SlotLocation& location) {
     return location.directory + "/" + location.name + ".json";
 }

@@ -26,7 +26,9 @@ SlotState state_of(const sys::LockSight& sight) {
     return sight.life_held ? SlotState::orphaned : SlotState::free;
 }
 
-Millis age_of(std::int64_t since, std::int64_t now) { return Millis{since > 0 && since <= now ? now - since : 0}; }
+Millis age_of(std::int64_t since, std::int64_t now) {
+    return Millis{since > 0 && since <= now ? now - since : 0};
+}
 
 } // namespace
 
@@ -71,8 +73,9 @@ SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
 std::string owner_for_people(const SlotInfo& info) {
     if (info.owner_in_other_namespace)
         return "a process in another PID namespace (another container), which cannot be signalled from here";
-    std::string command = info.record_is_current && !info.argv.empty() ? sys::join_command(info.argv)
-                                                                       : sys::command_line_for_people(info.owner_pid);
+    std::string command = info.record_is_current && !info.argv.empty()
+                              ? sys::join_command(info.argv)
+                              : sys::command_line_for_people(info.owner_pid);
     std::string out = core::cat("process ", info.owner_pid, " (", command, ")");
     if (info.record_is_current)
         out += core::cat(", ", name_of(info.phase), ", running for ", core::format_duration(info.age));

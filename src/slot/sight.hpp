@@ -13,7 +13,8 @@ namespace holdfast::slot {
 std::optional<core::Record> read_record(const SlotLocation& location);
 
 // SlotInfo from what the kernel said and what the record says. Leftovers are looked for when orphaned.
-SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight, const std::optional<core::Record>& record);
+SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
+                  const std::optional<core::Record>& record);
 
 // "process 4711 (node server.js), ready for 3 min", for messages.
 std::string owner_for_people(const SlotInfo& info);

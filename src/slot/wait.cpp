@@ -17,8 +17,8 @@ namespace holdfast {
 
 namespace {
 
-// A lock that is released inside a living process makes its event an instant before it is free, so a look can come too
-// early. No event follows; this is how long such a look may stay wrong.
+// A lock that is released inside a living process makes its event an instant before it is free, so a look can
+// come too early. No event follows; this is how long such a look may stay wrong.
 constexpr Millis second_look{200};
 
 bool reached(const SlotInfo& info, WaitFor what) {
@@ -29,7 +29,8 @@ bool reached(const SlotInfo& info, WaitFor what) {
 
 } // namespace
 
-Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optional<Millis> at_most, int cancel_fd) {
+Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optional<Millis> at_most,
+                          int cancel_fd) {
     sys::Deadline deadline = at_most ? sys::Deadline::in(*at_most) : sys::Deadline::never();
     auto watch = sys::FileWatch::on_directory(location.directory);
     for (;;) {
@@ -41,9 +42,10 @@ Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optio
             return info;
         if (deadline.passed())
             return fail(Errc::timed_out,
-                        core::cat("the slot \"", location.name, "\" is not ", what == WaitFor::free ? "free" : "ready",
-                                  " yet: ", name_of(info->state),
-                                  info->state == SlotState::owned ? ", " + slot::owner_for_people(*info) : std::string()));
+                        core::cat("the slot \"", location.name, "\" is not ",
+                                  what == WaitFor::free ? "free" : "ready", " yet: ", name_of(info->state),
+                                  info->state == SlotState::owned ? ", " + slot::owner_for_people(*info)
+                                                                  : std::string()));
 
         std::vector<sys::PidFd> processes;
         if (info->owner_pid > 0)
@@ -60,7 +62,8 @@ Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optio
             fds.push_back({.fd = watch->fd(), .events = POLLIN, .revents = 0});
         for (const sys::PidFd& process : processes)
             fds.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
-        int n = ::poll(fds.data(), fds.size(), deadline.earlier(sys::Deadline::in(second_look)).poll_timeout());
+        int n =
+            ::poll(fds.data(), fds.size(), deadline.earlier(sys::Deadline::in(second_look)).poll_timeout());
         if (n < 0 && errno != EINTR)
             return sys::fail_sys("poll");
         if (n > 0 && cancel_fd >= 0 && fds.front().revents != 0)

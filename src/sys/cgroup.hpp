@@ -1,5 +1,5 @@
-// A cgroup of its own for a helper, where the user has a delegated subtree: one write ends everything inside, whatever
-// it forks meanwhile.
+// A cgroup of its own for a helper, where the user has a delegated subtree: one write ends everything inside,
+// whatever it forks meanwhile.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -22,8 +22,8 @@ public:
 
     // For SpawnSpec::cgroup_procs: the child moves itself in before exec.
     [[nodiscard]] int procs_fd() const noexcept { return procs_.get(); }
-    // For SpawnSpec::cgroup_birth: the child is born inside, which is faster. Only as long as nothing was killed there: after
-    // a cgroup.kill the kernel kills such a child at birth. -1 from then on.
+    // For SpawnSpec::cgroup_birth: the child is born inside, which is faster. Only as long as nothing was
+    // killed there: after a cgroup.kill the kernel kills such a child at birth. -1 from then on.
     [[nodiscard]] int birth_fd() const noexcept { return directory_.get(); }
     Result<void> kill();
     [[nodiscard]] bool populated() const;
@@ -36,7 +36,9 @@ public:
 
 private:
     Cgroup(std::string path, Fd procs, Fd directory)
-        : path_(std::move(path)), procs_(std::move(procs)), directory_(std::move(directory)) {}
+        : path_(std::move(path))
+        , procs_(std::move(procs))
+        , directory_(std::move(directory)) {}
     std::string path_;
     Fd procs_;
     Fd directory_;

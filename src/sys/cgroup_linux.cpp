@@ -72,8 +72,8 @@ bool remove_tree(const std::string& path) {
     return ::rmdir(path.c_str()) == 0;
 }
 
-// Removes it, waiting at most `tries` times 20 ms for what is just leaving. The kernel tells when the last has
-// gone; reading is what arms the next telling.
+// Removes it, waiting at most `tries` times 20 ms for what is just leaving. The kernel tells when the last
+// has gone; reading is what arms the next telling.
 void remove_patiently(const std::string& path, int tries) {
     if (remove_tree(path))
         return;

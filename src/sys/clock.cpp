@@ -12,7 +12,9 @@ std::int64_t boottime_ns() noexcept {
     return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-std::int64_t boottime_ms() noexcept { return boottime_ns() / 1'000'000; }
+std::int64_t boottime_ms() noexcept {
+    return boottime_ns() / 1'000'000;
+}
 
 std::int64_t unix_ms() noexcept {
     timespec now{};
@@ -23,7 +25,8 @@ std::int64_t unix_ms() noexcept {
 int Deadline::poll_timeout() const {
     if (!at_)
         return -1;
-    if (*at_ <= 0 || *at_ / 2 > boottime_ms() + INT_MAX) // also before multiplying: the moment may be anything
+    if (*at_ <= 0 ||
+        *at_ / 2 > boottime_ms() + INT_MAX) // also before multiplying: the moment may be anything
         return *at_ <= 0 ? 0 : INT_MAX;
     std::int64_t left_ns = *at_ * 1'000'000 - boottime_ns();
     std::int64_t left_ms = (std::max<std::int64_t>(left_ns, 0) + 999'999) / 1'000'000;

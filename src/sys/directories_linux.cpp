@@ -24,34 +24,44 @@ Result<void> make_directories(const std::string& path) {
 }
 
 Result<void> check_private_directory(const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return fail_sys(core::cat("look at the directory ", path));
     if (!S_ISDIR(file.st_mode))
-        return fail(Errc::unsafe_directory, core::cat(path, " is not a directory; move it away and try again"));
+        return fail(Errc::unsafe_directory,
+                    core::cat(path, " is not a directory; move it away and try again"));
     if (file.st_uid != ::geteuid())
-        return fail(Errc::unsafe_directory, core::cat("the directory ", path, " belongs to user ", file.st_uid,
-                                                      ", not to you; set HOLDFAST_HOME to a directory of your own"));
+        return fail(Errc::unsafe_directory,
+                    core::cat("the directory ", path, " belongs to user ", file.st_uid,
+                              ", not to you; set HOLDFAST_HOME to a directory of your own"));
     if (file.st_mode & (S_IWGRP | S_IWOTH))
         return fail(Errc::unsafe_directory,
-                    core::cat("others can write to the directory ", path, ", so a lock there proves nothing; run: chmod go-w ",
-                              path));
+                    core::cat("others can write to the directory ", path,
+                              ", so a lock there proves nothing; run: chmod go-w ", path));
     return {};
 }
 
 std::optional<std::string> shared_file_system(const std::string& path) {
-    struct statfs fs {};
+    struct statfs fs{};
     if (::statfs(path.c_str(), &fs) != 0)
         return std::nullopt;
     switch (static_cast<unsigned>(fs.f_type)) {
-    case 0x6969: return "NFS";
-    case 0xFF534D42: return "CIFS";
-    case 0xFE534D42: return "SMB";
-    case 0x517B: return "SMB";
-    case 0x01021997: return "9P";
-    case 0x00C36400: return "Ceph";
-    case 0x5346414F: return "AFS";
-    default: return std::nullopt;
+    case 0x6969:
+        return "NFS";
+    case 0xFF534D42:
+        return "CIFS";
+    case 0xFE534D42:
+        return "SMB";
+    case 0x517B:
+        return "SMB";
+    case 0x01021997:
+        return "9P";
+    case 0x00C36400:
+        return "Ceph";
+    case 0x5346414F:
+        return "AFS";
+    default:
+        return std::nullopt;
     }
 }
 

@@ -10,19 +10,26 @@ Errc code_of_errno(int err) noexcept {
     switch (err) {
     case EACCES:
     case EPERM:
-    case EROFS: return Errc::not_permitted;
+    case EROFS:
+        return Errc::not_permitted;
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
     case ENFILE:
-    case ENOMEM: return Errc::no_space;
-    case ENOENT: return Errc::not_found;
-    case ETIMEDOUT: return Errc::timed_out;
+    case ENOMEM:
+        return Errc::no_space;
+    case ENOENT:
+        return Errc::not_found;
+    case ETIMEDOUT:
+        return Errc::timed_out;
     case EINVAL:
-    case ENAMETOOLONG: return Errc::invalid_argument;
+    case ENAMETOOLONG:
+        return Errc::invalid_argument;
     case ENOSYS:
-    case EOPNOTSUPP: return Errc::unsupported;
-    default: return Errc::io;
+    case EOPNOTSUPP:
+        return Errc::unsupported;
+    default:
+        return Errc::io;
     }
 }
 

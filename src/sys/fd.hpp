@@ -10,8 +10,10 @@ namespace holdfast::sys {
 class Fd {
 public:
     Fd() = default;
-    explicit Fd(int fd) noexcept : fd_(fd) {}
-    Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    explicit Fd(int fd) noexcept
+        : fd_(fd) {}
+    Fd(Fd&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)) {}
     Fd& operator=(Fd&& other) noexcept {
         if (this != &other) {
             reset();

@@ -12,15 +12,18 @@ class FileWatch {
 public:
     // The file itself being unlinked, moved, or changed in its attributes (link count).
     static Result<FileWatch> on_file(const std::string& path);
-    // Anything that happens to the files of a directory: written, renamed into place, closed after writing, removed.
+    // Anything that happens to the files of a directory: written, renamed into place, closed after writing,
+    // removed.
     static Result<FileWatch> on_directory(const std::string& path);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    // Swallows what is pending. The watcher then looks at the files: an event is a hint, never the news itself.
+    // Swallows what is pending. The watcher then looks at the files: an event is a hint, never the news
+    // itself.
     void clear() const;
 
 private:
-    explicit FileWatch(Fd fd) noexcept : fd_(std::move(fd)) {}
+    explicit FileWatch(Fd fd) noexcept
+        : fd_(std::move(fd)) {}
     static Result<FileWatch> watch(const std::string& path, unsigned mask);
     Fd fd_;
 };

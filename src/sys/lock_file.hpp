@@ -1,8 +1,9 @@
 // The lock file of a slot: three bytes, each a lock (docs/slot-protocol.md).
 //
-// A POSIX lock belongs to the process and vanishes when *any* descriptor of its file is closed there. So a lock file is
-// opened once per process, here, and everything that wants to know about it inside this process asks this table instead
-// of opening it again. The table is the one process-wide object of the project, because the kernel's state is process-wide.
+// A POSIX lock belongs to the process and vanishes when *any* descriptor of its file is closed there. So a
+// lock file is opened once per process, here, and everything that wants to know about it inside this process
+// asks this table instead of opening it again. The table is the one process-wide object of the project,
+// because the kernel's state is process-wide.
 //
 // fork(): the child closes its copies at once and owns nothing; the parent keeps everything.
 #pragma once
@@ -25,17 +26,17 @@ enum class LockByte : int { life = 0, owner = 1, door = 2 };
 struct LockSight {
     bool exists = false;
     bool owned = false;
-    pid_t owner_pid = 0;        // 0 when owned from another PID namespace
+    pid_t owner_pid = 0; // 0 when owned from another PID namespace
     bool owned_by_self = false;
-    bool life_held = false;     // by anybody, this process included
-    std::uint64_t epoch = 0;    // of the present owner, or of the last
+    bool life_held = false;  // by anybody, this process included
+    std::uint64_t epoch = 0; // of the present owner, or of the last
 };
 
 class LockFile {
 public:
-    // Opens or creates it. When another thread of this process is at the same file, waits for it until the deadline;
-    // then error `held`. Errors also: unsafe_directory (not a plain file of ours), not_permitted, no_space, io.
-    // With `create` off a missing file is the error not_found.
+    // Opens or creates it. When another thread of this process is at the same file, waits for it until the
+    // deadline; then error `held`. Errors also: unsafe_directory (not a plain file of ours), not_permitted,
+    // no_space, io. With `create` off a missing file is the error not_found.
     static Result<LockFile> open(const std::string& path, const Deadline& deadline, bool create = true);
 
     // Looks from anywhere, without taking or creating. Safe beside an owner in the same process.

@@ -47,7 +47,8 @@ Table& table() {
         auto* made = new Table;
         ::pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
                          [] {
-                             // The child's copies share the parent's life and door locks: close them, never unlock.
+                             // The child's copies share the parent's life and door locks: close them, never
+                             // unlock.
                              for (auto& entry : table().entries) {
                                  ::close(entry->fd);
                                  entry->fd = -1;
@@ -62,7 +63,7 @@ Table& table() {
 }
 
 struct flock request_for(LockByte byte, short type) {
-    struct flock out {};
+    struct flock out{};
     out.l_type = type;
     out.l_whence = SEEK_SET;
     out.l_start = static_cast<off_t>(byte);
@@ -70,7 +71,8 @@ struct flock request_for(LockByte byte, short type) {
     return out;
 }
 
-// The epoch stands in the file's text with a fixed width, so that a rewrite in place never changes its length.
+// The epoch stands in the file's text with a fixed width, so that a rewrite in place never changes its
+// length.
 constexpr std::string_view epoch_prefix = "holdfast epoch ";
 constexpr std::size_t epoch_digits = 20;
 
@@ -87,14 +89,16 @@ std::uint64_t epoch_in(int fd) {
     return error == std::errc{} && end == begin + epoch_digits ? epoch : 0;
 }
 
-// One question about one byte. Asked as a would-be reader: waiters hold read locks for an instant and are nobody.
+// One question about one byte. Asked as a would-be reader: waiters hold read locks for an instant and are
+// nobody.
 struct Answer {
     bool held = false;
     pid_t pid = 0;
 };
 Answer ask(int fd, LockByte byte) {
     struct flock question = request_for(byte, F_RDLCK);
-    // As an OFD question, so that our own OFD locks do not answer; a POSIX lock of ours is known from the table.
+    // As an OFD question, so that our own OFD locks do not answer; a POSIX lock of ours is known from the
+    // table.
     if (::fcntl(fd, F_OFD_GETLK, &question) != 0 || question.l_type == F_UNLCK)
         return {};
     return {.held = true, .pid = question.l_pid > 0 ? question.l_pid : 0};
@@ -123,7 +127,8 @@ LockSight sight_through(int fd, const LockFile::Entry* own) {
 } // namespace
 
 LockFile::LockFile(std::shared_ptr<Entry> entry, std::string path)
-    : entry_(std::move(entry)), path_(std::move(path)) {}
+    : entry_(std::move(entry))
+    , path_(std::move(path)) {}
 LockFile::LockFile(LockFile&&) noexcept = default;
 LockFile& LockFile::operator=(LockFile&& other) noexcept {
     if (this != &other) {
@@ -133,7 +138,9 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
     }
     return *this;
 }
-LockFile::~LockFile() { drop(); }
+LockFile::~LockFile() {
+    drop();
+}
 
 void LockFile::drop() noexcept {
     if (!entry_)
@@ -150,8 +157,9 @@ void LockFile::drop() noexcept {
 
 Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadline, bool create) {
     std::unique_lock guard(table().mutex);
-    // While another thread of ours is at this file, opening and closing it would drop that thread's owner lock.
-    struct stat file {};
+    // While another thread of ours is at this file, opening and closing it would drop that thread's owner
+    // lock.
+    struct stat file{};
     while (::stat(path.c_str(), &file) == 0 && table().find(file)) {
         if (deadline.passed())
             return fail(Errc::held, core::cat("this process (", ::getpid(), ") is already at ", path));
@@ -160,18 +168,21 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         else
             table().changed.wait(guard);
     }
-    int fd = ::open(path.c_str(), O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    int fd =
+        ::open(path.c_str(), O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0) {
         if (errno == ELOOP)
-            return fail(Errc::unsafe_directory, core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
+            return fail(Errc::unsafe_directory,
+                        core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
         return fail_sys(core::cat("open ", path));
     }
     if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != ::geteuid()) {
         bool plain = S_ISREG(file.st_mode);
         ::close(fd); // not in the table, so no lock of ours is on it
-        return fail(Errc::unsafe_directory,
-                    plain ? core::cat(path, " belongs to user ", file.st_uid, ", not to you; use another directory")
-                          : core::cat(path, " is not a plain file; move it away and try again"));
+        return fail(
+            Errc::unsafe_directory,
+            plain ? core::cat(path, " belongs to user ", file.st_uid, ", not to you; use another directory")
+                  : core::cat(path, " is not a plain file; move it away and try again"));
     }
     auto entry = std::make_shared<Entry>();
     entry->device = file.st_dev;
@@ -183,7 +194,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
 
 Result<LockSight> LockFile::look(const std::string& path) {
     std::lock_guard guard(table().mutex);
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0) {
         if (errno == ENOENT)
             return LockSight{};
@@ -245,14 +256,15 @@ void LockFile::note_taken(LockByte byte) {
 }
 
 bool LockFile::still_at_path() const {
-    struct stat mine {
-    }, there{};
+    struct stat mine{}, there{};
     if (entry_->fd < 0 || ::fstat(entry_->fd, &mine) != 0 || mine.st_nlink == 0)
         return false;
     return ::stat(path_.c_str(), &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-std::uint64_t LockFile::read_epoch() const { return epoch_in(entry_->fd); }
+std::uint64_t LockFile::read_epoch() const {
+    return epoch_in(entry_->fd);
+}
 
 Result<void> LockFile::write_epoch(std::uint64_t epoch) {
     std::string digits = std::to_string(epoch);
@@ -262,6 +274,8 @@ Result<void> LockFile::write_epoch(std::uint64_t epoch) {
     return {};
 }
 
-int LockFile::fd() const noexcept { return entry_ ? entry_->fd : -1; }
+int LockFile::fd() const noexcept {
+    return entry_ ? entry_->fd : -1;
+}
 
 } // namespace holdfast::sys

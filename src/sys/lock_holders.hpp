@@ -10,8 +10,8 @@
 
 namespace holdfast::sys {
 
-// Processes with a descriptor that carries the write lock on byte 0 of the file at `path`, this process left out.
-// Processes of other users and of other PID namespaces cannot be seen.
+// Processes with a descriptor that carries the write lock on byte 0 of the file at `path`, this process left
+// out. Processes of other users and of other PID namespaces cannot be seen.
 std::vector<pid_t> find_life_holders(const std::string& path);
 
 // Whether this one process holds it now. Ask after its pidfd was opened.

@@ -50,11 +50,12 @@ bool holds(pid_t pid, const struct stat& file) {
     while (const dirent* entry = ::readdir(dir.get())) {
         if (entry->d_name[0] == '.')
             continue;
-        struct stat target {};
+        struct stat target{};
         if (::fstatat(::dirfd(dir.get()), entry->d_name, &target, 0) != 0 || target.st_ino != file.st_ino ||
             target.st_dev != file.st_dev)
             continue;
-        auto info = read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
+        auto info =
+            read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
         if (info && carries_life(*info, file.st_ino))
             return true;
     }
@@ -64,13 +65,13 @@ bool holds(pid_t pid, const struct stat& file) {
 } // namespace
 
 bool holds_life(pid_t pid, const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     return ::stat(path.c_str(), &file) == 0 && holds(pid, file);
 }
 
 std::vector<pid_t> find_life_holders(const std::string& path) {
     std::vector<pid_t> out;
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return out;
     for (pid_t pid : all_pids())

@@ -26,14 +26,15 @@ struct LockWaiter::Shared {
     int lock_fd = -1;
     pid_t parent = 0;
     pid_t pid = 0;
-    struct flock request {};
-    Fd granted; // eventfd
-    Fd process; // pidfd
+    struct flock request{};
+    Fd granted;               // eventfd
+    Fd process;               // pidfd
     volatile long result = 1; // 1 while waiting, then 0 or -errno
     bool accepted = false;
     alignas(16) std::array<char, stack_bytes> stack;
 
-    // Runs in the waiter. Only raw system calls: it shares our thread-local storage, so libc's errno would be ours.
+    // Runs in the waiter. Only raw system calls: it shares our thread-local storage, so libc's errno would be
+    // ours.
     __attribute__((no_sanitize("address", "thread", "undefined"), optimize("no-stack-protector"))) static int
     wait(void* argument) {
         auto* self = static_cast<Shared*>(argument);
@@ -50,10 +51,11 @@ struct LockWaiter::Shared {
         raw_syscall(SYS_close_range, high + 1, ~0U, 0, 0);
         long result = 0;
         do {
-            result = raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLKW, reinterpret_cast<long>(&self->request), 0);
+            result = raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLKW,
+                                 reinterpret_cast<long>(&self->request), 0);
         } while (result == -EINTR);
-        // A shared lock was only to learn that the byte came free. Dropped here and not by the host, which may be stopped:
-        // its read lock would keep every starter out until it goes on.
+        // A shared lock was only to learn that the byte came free. Dropped here and not by the host, which
+        // may be stopped: its read lock would keep every starter out until it goes on.
         if (result == 0 && self->request.l_type == F_RDLCK) {
             struct flock drop = self->request;
             drop.l_type = F_UNLCK;
@@ -66,7 +68,8 @@ struct LockWaiter::Shared {
     }
 };
 
-LockWaiter::LockWaiter(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
+LockWaiter::LockWaiter(std::unique_ptr<Shared> shared) noexcept
+    : shared_(std::move(shared)) {}
 LockWaiter::LockWaiter(LockWaiter&&) noexcept = default;
 LockWaiter& LockWaiter::operator=(LockWaiter&& other) noexcept {
     if (this != &other) {
@@ -75,7 +78,9 @@ LockWaiter& LockWaiter::operator=(LockWaiter&& other) noexcept {
     }
     return *this;
 }
-LockWaiter::~LockWaiter() { stop(); }
+LockWaiter::~LockWaiter() {
+    stop();
+}
 
 Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     auto self = std::make_unique<Shared>();
@@ -90,10 +95,11 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
         return fail_sys("create an eventfd");
     // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
     int pidfd = -1;
-    // Not CLONE_FILES: a POSIX lock belongs to the table of descriptors, and would outlive a killed owner in this copy.
+    // Not CLONE_FILES: a POSIX lock belongs to the table of descriptors, and would outlive a killed owner in
+    // this copy.
     int flags = CLONE_VM | CLONE_PIDFD;
-    // All signals blocked: one that is sent to the group (Ctrl-C) would run the host's handler a second time, in the
-    // waiter, on the waiter's stack. SIGKILL is all it needs to hear.
+    // All signals blocked: one that is sent to the group (Ctrl-C) would run the host's handler a second time,
+    // in the waiter, on the waiter's stack. SIGKILL is all it needs to hear.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -107,9 +113,13 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     return LockWaiter(std::move(self));
 }
 
-int LockWaiter::fd() const noexcept { return shared_->granted.get(); }
+int LockWaiter::fd() const noexcept {
+    return shared_->granted.get();
+}
 
-pid_t LockWaiter::pid() const noexcept { return shared_->pid; }
+pid_t LockWaiter::pid() const noexcept {
+    return shared_->pid;
+}
 
 Result<void> LockWaiter::accept() {
     if (shared_->result != 0)
@@ -123,7 +133,8 @@ void LockWaiter::stop() noexcept {
         return;
     ::syscall(SYS_pidfd_send_signal, shared_->process.get(), SIGKILL, nullptr, 0);
     siginfo_t info{};
-    while (::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
+    while (::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info, WEXITED | __WALL) != 0 &&
+           errno == EINTR) {
     }
     if (!shared_->accepted) {
         // It may have been granted in the last instant. Dropping what was not granted does nothing.

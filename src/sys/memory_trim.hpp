@@ -3,8 +3,9 @@
 
 namespace holdfast::sys {
 
-// Unmaps the program's own code pages. They stay in the page cache and come back one by one when they are run again, so a
-// process that waits for hours shows the few pages it waits in, and not all that it once started up with.
+// Unmaps the program's own code pages. They stay in the page cache and come back one by one when they are run
+// again, so a process that waits for hours shows the few pages it waits in, and not all that it once started
+// up with.
 void drop_code_pages();
 
 } // namespace holdfast::sys

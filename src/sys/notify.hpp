@@ -20,7 +20,9 @@ public:
     [[nodiscard]] std::optional<std::string> next() const;
 
 private:
-    NotifySocket(Fd fd, std::string address) : fd_(std::move(fd)), address_(std::move(address)) {}
+    NotifySocket(Fd fd, std::string address)
+        : fd_(std::move(fd))
+        , address_(std::move(address)) {}
     Fd fd_;
     std::string address_;
 };

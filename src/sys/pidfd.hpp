@@ -18,10 +18,12 @@ class PidFd {
 public:
     // The process that has this number now. Error not_found when there is none.
     static Result<PidFd> open(pid_t pid);
-    // The process behind a pidfd of somebody else's, which stays theirs. Errors: invalid_argument (not a pidfd),
-    // not_found (ended and reaped), unreachable (it has no number in this PID namespace).
+    // The process behind a pidfd of somebody else's, which stays theirs. Errors: invalid_argument (not a
+    // pidfd), not_found (ended and reaped), unreachable (it has no number in this PID namespace).
     static Result<PidFd> of(int pidfd);
-    PidFd(Fd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
+    PidFd(Fd fd, pid_t pid) noexcept
+        : fd_(std::move(fd))
+        , pid_(pid) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
@@ -49,8 +51,9 @@ public:
     };
     [[nodiscard]] std::optional<Exit> try_reap() const;
 
-    // Exit code, or 128 + signal, of one that has ended, taking nothing from whoever may reap it: for our children while
-    // they are zombies, for all others (and for children that were reaped) where the kernel remembers it (6.14 and newer).
+    // Exit code, or 128 + signal, of one that has ended, taking nothing from whoever may reap it: for our
+    // children while they are zombies, for all others (and for children that were reaped) where the kernel
+    // remembers it (6.14 and newer).
     [[nodiscard]] std::optional<int> peek_exit_status() const;
 
 private:

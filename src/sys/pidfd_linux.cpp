@@ -64,8 +64,8 @@ Result<PidFd> PidFd::of(int pidfd) {
     if (pid < 0)
         return fail(Errc::not_found, core::cat("the process of pidfd ", pidfd, " has ended and was reaped"));
     if (pid == 0)
-        return fail(Errc::unreachable,
-                    core::cat("the process of pidfd ", pidfd, " lives in another PID namespace and has no number here"));
+        return fail(Errc::unreachable, core::cat("the process of pidfd ", pidfd,
+                                                 " lives in another PID namespace and has no number here"));
     return PidFd(std::move(mine), pid);
 }
 
@@ -76,7 +76,9 @@ Result<PidFd> PidFd::duplicate() const {
     return PidFd(std::move(copy), pid_);
 }
 
-bool PidFd::ended() const { return wait_ended(Deadline::at(0)); }
+bool PidFd::ended() const {
+    return wait_ended(Deadline::at(0));
+}
 
 bool PidFd::wait_ended(const Deadline& deadline) const {
     pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
@@ -103,8 +105,8 @@ std::uint64_t PidFd::unique_inode() const {
     // Also the switch by which the tests take the way of older kernels.
     if (std::getenv("HOLDFAST_WITHOUT_PIDFS"))
         return 0;
-    struct statfs filesystem {};
-    struct stat file {};
+    struct statfs filesystem{};
+    struct stat file{};
     if (::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != pidfs_magic)
         return 0;
     return ::fstat(fd_.get(), &file) == 0 ? file.st_ino : 0;
@@ -114,7 +116,8 @@ std::optional<PidFd::Exit> PidFd::try_reap() const {
     siginfo_t info{};
     rusage usage{};
     // The raw call, since glibc's waitid has no rusage. __WALL: also children that do not announce their end.
-    if (::syscall(SYS_waitid, p_pidfd, fd_.get(), &info, WEXITED | WNOHANG | __WALL, &usage) != 0 || info.si_pid == 0)
+    if (::syscall(SYS_waitid, p_pidfd, fd_.get(), &info, WEXITED | WNOHANG | __WALL, &usage) != 0 ||
+        info.si_pid == 0)
         return std::nullopt;
     Exit out;
     out.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
@@ -128,7 +131,8 @@ std::optional<PidFd::Exit> PidFd::try_reap() const {
 
 std::optional<int> PidFd::peek_exit_status() const {
     siginfo_t info{};
-    if (::syscall(SYS_waitid, p_pidfd, fd_.get(), &info, WEXITED | WNOHANG | WNOWAIT | __WALL, nullptr) == 0 &&
+    if (::syscall(SYS_waitid, p_pidfd, fd_.get(), &info, WEXITED | WNOHANG | WNOWAIT | __WALL, nullptr) ==
+            0 &&
         info.si_pid != 0)
         return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
     PidfdInfo past{.mask = info_exit};

@@ -1,5 +1,5 @@
-// What /proc tells of a process. Everything here is a sighting: by the time it is read it may be history, so a caller
-// that acts on it opens a pidfd first and looks again after.
+// What /proc tells of a process. Everything here is a sighting: by the time it is read it may be history, so
+// a caller that acts on it opens a pidfd first and looks again after.
 #pragma once
 
 #include "core/identity.hpp"
@@ -44,8 +44,9 @@ std::optional<std::string> read_environment_variable(pid_t pid, std::string_view
 
 // The identity of a living process behind an open pidfd. Error not_found when it has ended.
 Result<core::Identity> identify(const PidFd& process);
-// The living process that an identity was once taken of, and no other: a pidfd opened first, identity compared after.
-// Errors: not_found (it has ended, or its number belongs to somebody else now), unreachable (another PID namespace).
+// The living process that an identity was once taken of, and no other: a pidfd opened first, identity
+// compared after. Errors: not_found (it has ended, or its number belongs to somebody else now), unreachable
+// (another PID namespace).
 Result<PidFd> open_same(const core::Identity& identity);
 // Our own, with a token.
 Result<core::Identity> identify_self(std::string token);

@@ -70,7 +70,8 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
         return std::nullopt;
     ProcStat out;
     out.comm = text.substr(open + 1, close - open - 1);
-    // Fields from the third on: state ppid pgrp session tty … utime(14) stime(15) … starttime(22) vsize rss(24)
+    // Fields from the third on: state ppid pgrp session tty … utime(14) stime(15) … starttime(22) vsize
+    // rss(24)
     std::array<std::string_view, 22> fields{};
     std::size_t count = 0;
     std::string_view rest = text.substr(close + 1);
@@ -90,9 +91,9 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
     std::uint64_t user = 0, system = 0;
     std::int64_t rss = 0;
     if (!parse_number(fields[1], out.ppid) || !parse_number(fields[2], out.pgrp) ||
-        !parse_number(fields[3], out.session) || !parse_number(fields[4], out.tty) || !parse_number(fields[11], user) ||
-        !parse_number(fields[12], system) || !parse_number(fields[19], out.start_ticks) ||
-        !parse_number(fields[21], rss))
+        !parse_number(fields[3], out.session) || !parse_number(fields[4], out.tty) ||
+        !parse_number(fields[11], user) || !parse_number(fields[12], system) ||
+        !parse_number(fields[19], out.start_ticks) || !parse_number(fields[21], rss))
         return std::nullopt;
     out.cpu_ticks = user + system;
     out.rss_pages = rss > 0 ? static_cast<std::uint64_t>(rss) : 0;
@@ -126,8 +127,9 @@ std::string join_command(const std::vector<std::string>& argv) {
     for (const std::string& word : argv) {
         if (!out.empty())
             out += ' ';
-        bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                             "0123456789@%+=:,./_-") == std::string::npos;
+        bool plain =
+            !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                    "0123456789@%+=:,./_-") == std::string::npos;
         if (plain) {
             out += word;
         } else {
@@ -162,7 +164,9 @@ std::string command_line_for_people(pid_t pid) {
     return stat ? core::cat('[', stat->comm, ']') : std::string("(gone)");
 }
 
-std::vector<pid_t> all_pids() { return numbers_in("/proc"); }
+std::vector<pid_t> all_pids() {
+    return numbers_in("/proc");
+}
 
 std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> out;
@@ -213,7 +217,7 @@ const std::string& boot_id() {
 }
 
 std::uint64_t pid_namespace_inode() {
-    struct stat ns {};
+    struct stat ns{};
     return ::stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
 }
 
@@ -247,14 +251,16 @@ Result<core::Identity> identify(const PidFd& process) {
 
 Result<PidFd> open_same(const core::Identity& identity) {
     if (identity.boot_id == boot_id() && identity.pid_ns != 0 && identity.pid_ns != pid_namespace_inode())
-        return fail(Errc::unreachable, core::cat("process ", identity.pid, " lives in another PID namespace"));
+        return fail(Errc::unreachable,
+                    core::cat("process ", identity.pid, " lives in another PID namespace"));
     auto process = PidFd::open(identity.pid);
     if (!process)
         return fail(process.error().code == Errc::invalid_argument ? Errc::not_found : process.error().code,
                     process.error().message, process.error().sys);
     auto now = identify(*process);
     if (!now || !core::same_process(*now, identity))
-        return fail(Errc::not_found, core::cat("process ", identity.pid, " has ended; its number may be another's now"));
+        return fail(Errc::not_found,
+                    core::cat("process ", identity.pid, " has ended; its number may be another's now"));
     return process;
 }
 

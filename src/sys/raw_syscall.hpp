@@ -1,4 +1,5 @@
-// System calls without libc: no errno, no thread-local storage. For code that runs in a process that shares our memory.
+// System calls without libc: no errno, no thread-local storage. For code that runs in a process that shares
+// our memory.
 #pragma once
 
 namespace holdfast::sys {

@@ -14,8 +14,8 @@ namespace holdfast::sys {
 
 class SignalQueue {
 public:
-    // Blocks these signals in this thread and queues them here. A program for a single-threaded process. HUP, INT and QUIT
-    // that whoever started us had us ignore (nohup, a shell's background job) stay ignored.
+    // Blocks these signals in this thread and queues them here. A program for a single-threaded process. HUP,
+    // INT and QUIT that whoever started us had us ignore (nohup, a shell's background job) stay ignored.
     static Result<SignalQueue> of(std::initializer_list<int> signals);
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
@@ -27,7 +27,8 @@ public:
     [[nodiscard]] std::optional<Arrived> next() const;
 
 private:
-    explicit SignalQueue(Fd fd) noexcept : fd_(std::move(fd)) {}
+    explicit SignalQueue(Fd fd) noexcept
+        : fd_(std::move(fd)) {}
     Fd fd_;
 };
 

@@ -9,9 +9,9 @@ namespace holdfast::sys {
 
 namespace {
 bool stays_ignored(int signal) {
-    struct sigaction now {};
-    return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) && ::sigaction(signal, nullptr, &now) == 0 &&
-           now.sa_handler == SIG_IGN;
+    struct sigaction now{};
+    return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) &&
+           ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 } // namespace
 
@@ -32,16 +32,19 @@ std::optional<SignalQueue::Arrived> SignalQueue::next() const {
     signalfd_siginfo info{};
     if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
         return std::nullopt;
-    return Arrived{.signal = static_cast<int>(info.ssi_signo), .from_kernel = info.ssi_code == SI_KERNEL,
+    return Arrived{.signal = static_cast<int>(info.ssi_signo),
+                   .from_kernel = info.ssi_code == SI_KERNEL,
                    .sender = static_cast<pid_t>(info.ssi_pid)};
 }
 
 void ignore_signal(int signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = SIG_IGN;
     ::sigaction(signal, &action, nullptr);
 }
 
-void stop_self() { ::raise(SIGSTOP); }
+void stop_self() {
+    ::raise(SIGSTOP);
+}
 
 } // namespace holdfast::sys

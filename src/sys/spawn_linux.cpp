@@ -74,7 +74,7 @@ void reset_signals(bool keep_hup) {
     for (int number = 1; number < NSIG; ++number) {
         if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
             continue;
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_handler = SIG_DFL;
         ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
     }
@@ -99,7 +99,7 @@ int child(void* argument) {
         give_up(); // joining another group is a courtesy to the terminal; having one of its own is a promise
     if (spec.take_foreground) {
         // A background process may not do this unless it ignores the signal that would stop it.
-        struct sigaction ignore {};
+        struct sigaction ignore{};
         ignore.sa_handler = SIG_IGN;
         ::sigaction(SIGTTOU, &ignore, nullptr);
         ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
@@ -129,8 +129,9 @@ int child(void* argument) {
     return 127;
 }
 
-// Moving into a cgroup makes the kernel wait for all processors (some 10 ms); being born in one does not. It takes clone3,
-// which libc does not wrap, and so a copy of our memory instead of a loan: a keeper is small. -1 where it cannot be had.
+// Moving into a cgroup makes the kernel wait for all processors (some 10 ms); being born in one does not. It
+// takes clone3, which libc does not wrap, and so a copy of our memory instead of a loan: a keeper is small.
+// -1 where it cannot be had.
 pid_t born_in_cgroup(Plan& plan, int cgroup, int& pidfd) {
     void* page = ::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
@@ -175,7 +176,8 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
     for (auto [from, to] : spec.fds) {
         // A lock file must never be closed in this process (see lock_file.hpp): it is moved from where it is.
         plan.moves.emplace_back(from, to);
-        bool clash = std::any_of(spec.fds.begin(), spec.fds.end(), [from](const auto& move) { return move.second == from; });
+        bool clash = std::any_of(spec.fds.begin(), spec.fds.end(),
+                                 [from](const auto& move) { return move.second == from; });
         if (clash && from != to) {
             copies.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, above));
             if (!copies.back())
@@ -190,7 +192,7 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         }
     }
 
-    struct sigaction hup {};
+    struct sigaction hup{};
     ::sigaction(SIGHUP, nullptr, &hup);
     plan.hup_ignored = hup.sa_handler == SIG_IGN;
     std::unique_ptr<char[]> stack(new char[stack_bytes]);
@@ -204,7 +206,8 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
     plan.error = &exec_error;
     pid_t pid = spec.cgroup_birth >= 0 ? born_in_cgroup(plan, spec.cgroup_birth, pidfd) : -1;
     if (pid < 0)
-        pid = ::clone(&child, reinterpret_cast<void*>(top), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+        pid = ::clone(&child, reinterpret_cast<void*>(top), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+                      &plan, &pidfd);
     int clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0)
@@ -214,7 +217,8 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         while (!process.try_reap() && errno != ECHILD) {
         }
         return fail(Errc::cannot_start,
-                    core::cat("cannot start \"", spec.argv.front(), "\": ", describe_errno(exec_error)), exec_error);
+                    core::cat("cannot start \"", spec.argv.front(), "\": ", describe_errno(exec_error)),
+                    exec_error);
     }
     return process;
 }

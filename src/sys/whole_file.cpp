@@ -15,7 +15,8 @@ Result<void> write_whole(const std::string& path, std::string_view text) {
     std::string temporary = path + ".tmp";
     constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     Fd fd(::open(temporary.c_str(), flags, 0600));
-    // Somebody else's file, a link or a pipe stands under that name: in a directory of ours it has no business there.
+    // Somebody else's file, a link or a pipe stands under that name: in a directory of ours it has no
+    // business there.
     if (!fd && (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENXIO) &&
         ::unlink(temporary.c_str()) == 0)
         fd = Fd(::open(temporary.c_str(), flags | O_EXCL, 0600));

@@ -1,6 +1,7 @@
-/* A helper that speaks JSON-RPC on stdio, for the tests of the supervisor. It answers what it is asked, in the order in
- * which the answers are due, and misbehaves on demand. It reads only messages as our own side writes them, by
- * looking for the members it needs: a second JSON reader that shares no line with the product's.
+/* A helper that speaks JSON-RPC on stdio, for the tests of the supervisor. It answers what it is asked, in
+ * the order in which the answers are due, and misbehaves on demand. It reads only messages as our own side
+ * writes them, by looking for the members it needs: a second JSON reader that shares no line with the
+ * product's.
  *
  *   --framing=content-length    instead of lines
  *   --counter=PATH              counts its starts there, one byte each
@@ -14,8 +15,9 @@
  *   --daemon                    leaves a process in a session of its own
  *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
- * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more, lives),
- * ask {method} (asks the host, answers with what it said), notify {method,count}, count (requests so far), health. */
+ * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more,
+ * lives), ask {method} (asks the host, answers with what it said), notify {method,count}, count (requests so
+ * far), health. */
 #define _GNU_SOURCE
 #include "zoo.h"
 
@@ -68,7 +70,8 @@ static void put(const char* bytes, size_t size) {
 static void say(const char* message) {
     size_t size = strlen(message);
     char* whole = NULL;
-    int n = framed ? asprintf(&whole, "Content-Length: %zu\r\n\r\n%s", size, message) : asprintf(&whole, "%s\n", message);
+    int n = framed ? asprintf(&whole, "Content-Length: %zu\r\n\r\n%s", size, message)
+                   : asprintf(&whole, "%s\n", message);
     if (n < 0)
         zoo_fail("no memory");
     put(whole, (size_t)n);
@@ -146,8 +149,10 @@ static void answer_due(void) {
 }
 
 static void make_noise(void) {
-    static const char* const lines[] = {"null\n", "[1,2,3]\n", "\"text\"\n", "Listening on port 8080\n", "\n\n", "{\"half\":\n",
-                                        "\x01\x02\xff\xfe\n", "{\"jsonrpc\":\"2.0\",\"id\":999999,\"result\":1}\n", "{}\n", "42\n"};
+    static const char* const lines[] = {
+        "null\n", "[1,2,3]\n",    "\"text\"\n",         "Listening on port 8080\n",
+        "\n\n",   "{\"half\":\n", "\x01\x02\xff\xfe\n", "{\"jsonrpc\":\"2.0\",\"id\":999999,\"result\":1}\n",
+        "{}\n",   "42\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         put(lines[i], strlen(lines[i]));
 }
@@ -159,7 +164,8 @@ static void health(const char* id) {
     if (zoo_flag("stall"))
         snprintf(text, sizeof text, "{\"phase\":\"starting\",\"progress\":7,\"uptimeMs\":%ld}", age);
     else if (age < wanted)
-        snprintf(text, sizeof text, "{\"phase\":\"starting\",\"progress\":%ld,\"uptimeMs\":%ld}", age / 20, age);
+        snprintf(text, sizeof text, "{\"phase\":\"starting\",\"progress\":%ld,\"uptimeMs\":%ld}", age / 20,
+                 age);
     else
         snprintf(text, sizeof text, "{\"phase\":\"ready\",\"ok\":true}");
     answer(id, text);
@@ -187,7 +193,10 @@ static void handle(const char* text) {
         char* error = member(text, "error");
         if (n < 4096 && ask_waiting[n]) {
             char* said = NULL;
-            if (asprintf(&said, "{\"%s\":%s}", result ? "answer" : "refused", result ? result : error ? error : "null") < 0)
+            if (asprintf(&said, "{\"%s\":%s}", result ? "answer" : "refused",
+                         result  ? result
+                         : error ? error
+                                 : "null") < 0)
                 zoo_fail("no memory");
             answer(ask_waiting[n], said);
             free(said);
@@ -234,7 +243,8 @@ static void handle(const char* text) {
         char* message = NULL;
         long n = asked++ % 4096;
         ask_waiting[n] = strdup(id);
-        if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"srv-%ld\",\"method\":%s,\"params\":{\"n\":%ld}}", n,
+        if (asprintf(&message,
+                     "{\"jsonrpc\":\"2.0\",\"id\":\"srv-%ld\",\"method\":%s,\"params\":{\"n\":%ld}}", n,
                      what ? what : "\"host.echo\"", n) < 0)
             zoo_fail("no memory");
         say(message);
@@ -245,7 +255,8 @@ static void handle(const char* text) {
         long count = number(text, "count", 1);
         for (long i = 0; i < count; ++i) {
             char* message = NULL;
-            if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"method\":%s,\"params\":{\"i\":%ld}}", what ? what : "\"note\"", i) < 0)
+            if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"method\":%s,\"params\":{\"i\":%ld}}",
+                         what ? what : "\"note\"", i) < 0)
                 zoo_fail("no memory");
             say(message);
             free(message);
@@ -256,13 +267,19 @@ static void handle(const char* text) {
         health(id);
     } else if (id && strcmp(method, "fail") == 0) {
         char* message = NULL;
-        if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-7,\"message\":\"as asked\",\"data\":[1]}}", id) < 0)
+        if (asprintf(&message,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-7,\"message\":\"as "
+                     "asked\",\"data\":[1]}}",
+                     id) < 0)
             zoo_fail("no memory");
         say(message);
         free(message);
     } else if (id) {
         char* message = NULL;
-        if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"unknown method\"}}", id) < 0)
+        if (asprintf(
+                &message,
+                "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"unknown method\"}}",
+                id) < 0)
             zoo_fail("no memory");
         say(message);
         free(message);

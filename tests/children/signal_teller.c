@@ -1,5 +1,5 @@
-/* Says every signal that reaches it, "signal <number> <how many so far>", one line each on stdout, and lives on. Signals
- * are taken one at a time from a queue, so two that come one after the other are two. */
+/* Says every signal that reaches it, "signal <number> <how many so far>", one line each on stdout, and lives
+ * on. Signals are taken one at a time from a queue, so two that come one after the other are two. */
 #include "zoo.h"
 
 #include <stdio.h>

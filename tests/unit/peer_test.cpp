@@ -197,7 +197,9 @@ TEST(Peer, AClosedTransportFailsEveryCallWithItsGeneration) {
 TEST(Peer, WhatTheHelperCannotHaveSeenIsToldApart) {
     struct Watching : Recorder {
         std::map<std::uint64_t, bool> never_sent;
-        void on_answer(CallId, std::uint64_t token, const Answer& answer) override { never_sent[token] = answer.never_sent; }
+        void on_answer(CallId, std::uint64_t token, const Answer& answer) override {
+            never_sent[token] = answer.never_sent;
+        }
     };
     Registrations registrations;
     Watching events;
@@ -211,7 +213,8 @@ TEST(Peer, WhatTheHelperCannotHaveSeenIsToldApart) {
     const std::size_t second_frame = peer.output().find('\n') + 1;
     peer.consume(second_frame + 10); // and the beginning of the third
     peer.fail_all("");
-    EXPECT_EQ(events.never_sent, (std::map<std::uint64_t, bool>{{1, false}, {2, false}, {3, true}, {4, true}}));
+    EXPECT_EQ(events.never_sent,
+              (std::map<std::uint64_t, bool>{{1, false}, {2, false}, {3, true}, {4, true}}));
 }
 
 TEST(Peer, WhatWasAcceptedBeforeTheStopGoesOn) {

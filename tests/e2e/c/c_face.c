@@ -1,6 +1,6 @@
-/* The C face used from C: compiled as C99 without a warning, linked against the shared library alone. Exits with 0 when all
- * is as it should be; the first thing that is not is said on stderr.
- *   c_face HELPER-COMMAND... */
+/* The C face used from C: compiled as C99 without a warning, linked against the shared library alone. Exits
+ * with 0 when all is as it should be; the first thing that is not is said on stderr. c_face HELPER-COMMAND...
+ */
 #include <holdfast.h>
 
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPECT(condition)                                                                            \
-    do {                                                                                             \
-        if (!(condition)) {                                                                          \
-            fprintf(stderr, "%d: not so: %s (%s)\n", __LINE__, #condition, hf_last_message());       \
-            exit(1);                                                                                 \
-        }                                                                                            \
+#define EXPECT(condition)                                                                                    \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%d: not so: %s (%s)\n", __LINE__, #condition, hf_last_message());               \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 struct seen {
@@ -52,7 +52,9 @@ static void on_request(void* user, hf_request* request) {
     hf_request_free(request);
 }
 
-static void on_release(void* user) { tell(user, 'r'); }
+static void on_release(void* user) {
+    tell(user, 'r');
+}
 
 static hf_error on_open(void* user, hf_session* inside) {
     hf_reply* reply = NULL;
@@ -129,7 +131,8 @@ int main(int argc, char** argv) {
     hf_registration_free(served);
 
     hf_session* session = NULL;
-    EXPECT(hf_hold_session(hold, on_open, &seen, on_release, &session) == HF_OK && hf_session_open_on(session) == 0);
+    EXPECT(hf_hold_session(hold, on_open, &seen, on_release, &session) == HF_OK &&
+           hf_session_open_on(session) == 0);
     EXPECT(hf_session_request(session, "echo", "[2]", 5000, HF_IDEMPOTENT, 0, &reply) == HF_OK);
     hf_reply_free(reply);
     EXPECT(hear(&seen) == 'o' && hf_session_open_on(session) == 1);

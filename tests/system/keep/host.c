@@ -1,9 +1,8 @@
-/* The host of a helper, as an editor or an agent is one: it starts a command with a pipe on stdin and holds the other
- * end. Says "child <pid>", then does what it reads from its own stdin, a letter at a time:
- *   c  close the helper's stdin          s  only say that nothing more will be written (socket: SHUT_WR)
- *   w  write 4096 bytes to it            e  exit with 0
- *   r  wait for the child and say "status <code or 128+signal>"
- * The end of its own stdin means nothing to it. Options before the command:
+/* The host of a helper, as an editor or an agent is one: it starts a command with a pipe on stdin and holds
+ * the other end. Says "child <pid>", then does what it reads from its own stdin, a letter at a time: c  close
+ * the helper's stdin          s  only say that nothing more will be written (socket: SHUT_WR) w  write 4096
+ * bytes to it            e  exit with 0 r  wait for the child and say "status <code or 128+signal>" The end
+ * of its own stdin means nothing to it. Options before the command:
  *   --socket   a socket pair instead of a pipe, as node gives its children
  *   --thread   start the command from a thread that then ends; says "thread gone" after it has
  *   --null     /dev/null on the helper's stdin */
@@ -67,7 +66,8 @@ int main(int argc, char** argv) {
     signal(SIGPIPE, SIG_IGN);
     if (null)
         ends[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    else if ((socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : pipe2(ends, O_CLOEXEC)) != 0)
+    else if ((socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : pipe2(ends, O_CLOEXEC)) !=
+             0)
         return 70;
     if (thread)
         start_from_a_thread_that_ends();
@@ -83,15 +83,23 @@ int main(int argc, char** argv) {
         if (read(STDIN_FILENO, &letter, 1) != 1)
             pause();
         switch (letter) {
-        case 'c': close(ends[1]); break;
-        case 's': shutdown(ends[1], SHUT_WR); break;
+        case 'c':
+            close(ends[1]);
+            break;
+        case 's':
+            shutdown(ends[1], SHUT_WR);
+            break;
         case 'w':
             if (write(ends[1], block, sizeof block) < 0)
                 say("broken pipe", 0);
             break;
-        case 'r': say_status(); break;
-        case 'e': return 0;
-        default: break;
+        case 'r':
+            say_status();
+            break;
+        case 'e':
+            return 0;
+        default:
+            break;
         }
     }
 }

@@ -291,7 +291,8 @@ TEST(MemoryContract, events_flow_to_subscribers_only_and_secrets_are_not_stored)
     EXPECT_EQ(trace.at("agentText"), "password = [redacted:secret]");
     (void)memory.call("events.unsubscribe", {{"subscriptionId", subscription}});
     (void)memory.call("session.open", {{"agent", "a"}});
-    (void)memory.call("session.close", {{"sessionId", "s"}}); // answered after anything the one before could cause
+    (void)memory.call("session.close",
+                      {{"sessionId", "s"}}); // answered after anything the one before could cause
     EXPECT_TRUE(memory.others.empty());
 }
 
