@@ -266,10 +266,6 @@ bool LockFile::still_at_path() const {
     return ::stat(path_.c_str(), &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-std::uint64_t LockFile::read_epoch() const {
-    return epoch_in(entry_->fd);
-}
-
 Result<void> LockFile::write_epoch(std::uint64_t epoch) {
     std::string digits = std::to_string(epoch);
     std::string text = core::cat(epoch_prefix, std::string(epoch_digits - digits.size(), '0'), digits, '\n');
