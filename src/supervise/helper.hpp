@@ -81,7 +81,10 @@ private:
     // The machine (helper.cpp). All below: under the lock.
     void apply(const core::Event& event);
     void carry_out(const core::Effect& effect);
-    [[nodiscard]] bool usable() const; // requests can be sent now
+    [[nodiscard]] bool usable() const; // requests can be sent now, as far as we were told
+    // ... and the kernel says that it lives. A crash that anybody else can have seen is seen here, so the
+    // next request after it goes to the replacement.
+    [[nodiscard]] bool reachable() const;
     [[nodiscard]] Error gave_up_error() const;
     [[nodiscard]] Result<void> check_hold(rpc::HoldTag hold) const;
     void set_policy(const HelperSpec& spec);
@@ -105,8 +108,10 @@ private:
     void on_writable(std::uint32_t events);
     void on_notify(std::uint32_t events);
     bool read_output(bool to_the_end); // false: the output has ended
+    bool read_pieces(bool to_the_end);
     void output_ended();
     void keeper_is_gone();
+    void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
     void tear_down();
     void continue_drain();
     void log_event(const char* type, std::optional<int> status = {});
@@ -158,6 +163,7 @@ private:
     rpc::CallId health_call_ = 0;
     core::Moment health_due_ = core::never;
     std::uint64_t patience_words_ = 0;
+    std::string progress_words_; // of this start
 
     std::shared_ptr<std::atomic<std::size_t>> notes_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
     std::uint64_t notes_dropped_ = 0;
@@ -165,6 +171,7 @@ private:
 
     const CallState* leader_ = nullptr; // whose thread reads the output now
     bool evict_ = false;
+    bool loop_reads_ = false; // ... or the loop does
     sys::Fd leader_wake_;
     sys::ForkShield leader_shield_;
 };
