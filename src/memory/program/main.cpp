@@ -2,10 +2,10 @@
 // bridge.
 #include "core/text.hpp"
 #include "holdfast/slot.hpp"
-#include "memory/contract.hpp"
-#include "memory/ids.hpp"
-#include "memory/service.hpp"
-#include "memory/stdio_server.hpp"
+#include "memory/contract/contract.hpp"
+#include "memory/serve/stdio_server.hpp"
+#include "memory/service/service.hpp"
+#include "memory/store/ids.hpp"
 #include "sys/fd.hpp"
 
 #include <malloc.h>

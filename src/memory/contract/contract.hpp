@@ -1,0 +1,86 @@
+// The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
+#pragma once
+
+#include "memory/service/service.hpp"
+
+#include <boost/json.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::memory {
+
+// One client as the contract sees it. Outlives every answer that is still to come (shared).
+class Peer {
+public:
+    Peer() = default;
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+    virtual ~Peer() = default;
+    // One message, without the newline. From any thread; never waits for the client to read.
+    virtual void send(std::string_view message) = 0;
+};
+
+class Contract {
+public:
+    explicit Contract(Service& service)
+        : service_(service) {}
+
+    // Handles one line. The answer goes to the peer when it is there; a notification gets none.
+    void handle(const std::shared_ptr<Peer>& peer, std::string_view line);
+    // A line over the limit: an error with id null.
+    static void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit);
+    // The peer is gone: its subscriptions end.
+    void forget(const Peer* peer);
+
+    // Set when core.shutdown was asked: who serves should drain and leave when no client is left.
+    [[nodiscard]] bool shutdown_asked() const noexcept { return shutdown_asked_; }
+
+    // To the subscribers of that type, and to nobody else.
+    void notify(std::string_view type, boost::json::object payload);
+    // A line for those who asked for logs.tail.
+    void log(std::string_view level, std::string_view channel, std::string_view message);
+    std::string subscribe(const std::shared_ptr<Peer>& peer, bool logs, std::vector<std::string> types);
+    bool unsubscribe(std::string_view id);
+    void ask_shutdown() {
+        shutdown_asked_ = true;
+        if (on_shutdown_)
+            on_shutdown_();
+    }
+    // Called from any thread when a client asks for core.shutdown. To be set before the first line is
+    // handled.
+    void on_shutdown(std::function<void()> wake) { on_shutdown_ = std::move(wake); }
+
+    // One call in flight. The methods get it and must answer exactly once.
+    class Call;
+
+private:
+    struct Subscription {
+        std::string id;
+        std::weak_ptr<Peer> peer;
+        const Peer* raw;
+        bool logs;
+        std::vector<std::string> types; // empty: all
+    };
+
+    Service& service_;
+    std::mutex subscriptions_mutex_;
+    std::vector<Subscription> subscriptions_;
+    std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
+    std::uint64_t sequence_ = 0;
+    std::atomic<bool> shutdown_asked_ = false;
+    std::function<void()> on_shutdown_;
+};
+
+// The error object of the contract: {code, message, data:{name, code, message, details?}}.
+boost::json::object contract_error(int code, std::string_view name, std::string_view message,
+                                   boost::json::object details = {});
+// The contract's words for an error of ours.
+boost::json::object contract_error(const Error& error);
+
+} // namespace holdfast::memory
