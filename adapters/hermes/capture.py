@@ -7,8 +7,9 @@ import time
 from typing import Any, Dict, List, Optional
 
 MAX_CALLS = 64
-MAX_TEXT = 20_000  # of one input, output or thought
-MAX_WORDS = 1_000_000  # of one side of a turn
+# Together they stay below the helper's limit for a line (16 MiB) when every character has to be escaped.
+MAX_TEXT = 8_000  # of one input, output or thought
+MAX_WORDS = 400_000  # of one side of a turn
 FAILURES_BEFORE_HINT = 3
 HINT = (
     "\n\n[{name} has failed {count} times in a row. holdfast_search may know how it was done before.]"
@@ -16,8 +17,10 @@ HINT = (
 
 
 def cut(value: Any, most: int = MAX_TEXT) -> str:
+    """As text of a bounded size that can be written as UTF-8: half of a surrogate pair cannot."""
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= most else text[:most] + f" … ({len(text) - most} more characters)"
+    kept = text[:most].encode("utf-8", "replace").decode("utf-8")
+    return kept if len(text) <= most else kept + f" … ({len(text) - most} more characters)"
 
 
 def _text_of(content: Any) -> str:

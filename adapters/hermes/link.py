@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Optional
 from .capture import Turn
 from .outbox import Outbox
 from .settings import Places
-from .shared import HOOKS, Shared
+from .shared import HOOKS, Shared, helper_options
 
 AGENT = "hermes"
 MAX_CONVERSATIONS = 256
@@ -54,7 +54,7 @@ class Link:
         self.where = where
         self.context = context
         self.namespace = namespace
-        self.outbox: Outbox = shared.outbox(where)
+        self.outbox: Outbox = shared.outbox(where, helper_options(where))
         self._lock = threading.Lock()
         self._hold: Any = None
         self._conversations: "collections.OrderedDict[str, Conversation]" = collections.OrderedDict()
@@ -64,7 +64,7 @@ class Link:
         with self._lock:
             if self._hold is None or self._hold.closed:
                 self._forget_handles()
-                self._hold = self.shared.hold(self.where)
+                self._hold = self.shared.hold(self.where, helper_options(self.where))
                 if serve is not None:
                     self._hold.serve("host.llm.complete", serve)
             return self._hold

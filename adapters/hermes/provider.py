@@ -112,7 +112,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             self._session = str(session_id or "")
             self._words = words
             self._home = str(words.get("hermes_home") or "")
-            link = self._connected(fresh=True)
+            link = self._connected()
             link.listen(self._session, self._listener(), bool(self._session))
         link.shared.install_hooks(host.hook_lists())
         once.well("initialize")
@@ -120,31 +120,30 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def initialize_for_inspection(self, session_id: str, **words: Any) -> None:
         """Nothing of what an inspection asks for needs the helper."""
 
-    def _connected(self, fresh: bool = False) -> Link:
-        """Our link; made again in the child of a fork, where the parent's is none."""
+    def _connected(self) -> Link:
+        """Our link: the one we have, when nothing is new."""
         where = settings.places(self._home)
         link = self._link
         context = str(self._words.get("agent_context") or "primary")
         context = context if context in CONTEXTS else "primary"
-        if fresh or link is None or link.shared.pid != os.getpid():
-            try:
-                self._config = settings.load(where)
-                once.well("config")
-            except ValueError as error:
-                once.warn("config", f"{error}. The defaults are used meanwhile")
-            namespace = {"agentKind": AGENT, "context": context}
-            user = str(self._words.get("user_id") or "")
-            if self._config["users"] == "apart" and user:
-                namespace["user"] = f"{self._words.get('platform') or ''}:{user}"
-            own = shared()
-            same = link is not None and (link.shared, link.where, link.namespace) == (own, where, namespace)
-            if link is None or not same:
-                if link is not None and link.shared is own:
-                    self._part(link)
-                link = self._link = Link(own, where, context, namespace)
-            own.joined(self, where)
-            link.hold(self._complete)
-            link.outbox.kick()
+        try:
+            self._config = settings.load(where)
+            once.well("config")
+        except ValueError as error:
+            once.warn("config", f"{error}. The defaults are used meanwhile")
+        namespace = {"agentKind": AGENT, "context": context}
+        user = str(self._words.get("user_id") or "")
+        if self._config["users"] == "apart" and user:
+            namespace["user"] = f"{self._words.get('platform') or ''}:{user}"
+        own = shared()
+        same = link is not None and (link.shared, link.where, link.namespace) == (own, where, namespace)
+        if link is None or not same:
+            if link is not None and link.shared is own:
+                self._part(link)
+            link = self._link = Link(own, where, context, namespace)
+        own.joined(self, where)
+        link.hold(self._complete)
+        link.outbox.kick()
         return link
 
     def _let_go(self) -> None:
@@ -173,18 +172,17 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
 
     # ---- recall
 
-    def _now(self, session_id: str) -> "Optional[Link]":
-        """The link, when we are in use at all; nothing revives what was shut down."""
-        with self._lock:
-            if self._link is None:
-                return None
-            return self._connected()
+    def _now(self) -> "Optional[Link]":
+        """The link, when we are in use at all; nothing revives what was shut down, and in the child of a fork there is
+        nothing until it initializes a provider itself."""
+        link = self._link
+        return None if link is None or link.shared.pid != os.getpid() else link
 
     @guarded(str)
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         self._status = None
-        link = self._now(session_id)
-        if link is None or not self._config["recall"] or not (query or "").strip():
+        link = self._now()
+        if link is None or not self._config["recall"] or not capture.cut(query).strip():
             return ""
         deadline = time.monotonic() + BUDGET
         hold = link.hold(self._complete)
@@ -198,7 +196,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             "agent": AGENT,
             "sessionId": conversation.id,
             "namespace": conversation.namespace,
-            "userText": query[: capture.MAX_WORDS],
+            "userText": capture.cut(query),
             "ts": int(time.time() * 1000),
             "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
         }
@@ -234,7 +232,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     @guarded(lambda: None)
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
         """Recall takes milliseconds when it is asked for; what is left to do after a turn is to send what waits."""
-        link = self._now(session_id)
+        link = self._now()
         if link is not None:
             link.outbox.kick()
 
@@ -243,9 +241,9 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
 
     # ---- what is kept
 
-    def _writes(self, session_id: str = "") -> "Optional[Link]":
+    def _writes(self) -> "Optional[Link]":
         """A flush is the host's own housekeeping about what is kept already."""
-        link = self._now(session_id)
+        link = self._now()
         return None if link is None or link.context == "flush" else link
 
     def _put(self, link: Link, kind: str, conversation: Conversation, params: "Dict[str, Any]", about: str = "") -> str:
@@ -267,7 +265,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         messages: "Optional[List[Dict[str, Any]]]" = None,
         **_: Any,
     ) -> None:
-        link = self._writes(session_id)
+        link = self._writes()
         if link is None:
             return
         conversation = link.conversation(session_id or self._session)
@@ -291,7 +289,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     @guarded(lambda: None)
     def on_turn_start(self, turn_number: int, message: str, **words: Any) -> None:
         name = str(words.get("session_id") or "")
-        link = self._writes(name)
+        link = self._writes()
         if link is None:
             return
         link.shared.install_hooks(host.hook_lists())
@@ -353,7 +351,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     ) -> None:
         """From here on nothing is said in the old one's name."""
         with self._lock:
-            link = self._now(new_session_id)
+            link = self._now()
             old, self._session = self._session, str(new_session_id or self._session)
             self._status = None
             if link is None or old == self._session:
@@ -382,7 +380,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def handle_tool_call(self, tool_name: str, args: "Dict[str, Any]", **words: Any) -> str:
         """JSON text in every case: what went wrong is for the model to read."""
         try:
-            link = self._now("")
+            link = self._now()
             if link is None:
                 return tools.failure("the memory is not in use in this session", "not_initialized")
             hold = link.hold(self._complete)

@@ -75,21 +75,21 @@ class Shared:
         self._outboxes: "Dict[str, Outbox]" = {}
         self._users: "Dict[str, weakref.WeakSet[Any]]" = {}
 
-    def hold(self, where: settings.Places) -> Any:
-        """A hold on the helper of a data home; starts it if nobody has one yet."""
-        options = helper_options(where)
+    def hold(self, where: settings.Places, options: "Dict[str, Any]") -> Any:
+        """A hold on the helper of a data home; starts it if nobody has one yet. The options are the caller's, since this
+        may have been made by another copy of the plugin, of another profile."""
         with self._lock:
             if self._supervisor is None:
                 self._supervisor = self.package.Supervisor()
             supervisor = self._supervisor
         os.makedirs(where.memory, mode=0o700, exist_ok=True)
-        return supervisor.hold(options.pop("command"), **options)
+        return supervisor.hold(**options)
 
-    def outbox(self, where: settings.Places) -> Outbox:
+    def outbox(self, where: settings.Places, options: "Dict[str, Any]") -> Outbox:
         with self._lock:
             found = self._outboxes.get(where.queue)
             if found is None:
-                found = Outbox(where.queue, lambda: self.hold(where), self.package, once)
+                found = Outbox(where.queue, lambda: self.hold(where, options), self.package, once)
                 self._outboxes[where.queue] = found
             return found
 

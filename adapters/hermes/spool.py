@@ -82,8 +82,9 @@ class Spool:
         self._bytes = 0
 
     def add(self, body: "Dict[str, Any]") -> Item:
-        """Durable when it returns."""
-        text = json.dumps(body, separators=(",", ":")).encode("ascii")
+        """Durable when it returns. The item's body is as it was written: half of a surrogate pair, which no UTF-8 can say, is
+        a question mark in it."""
+        text = _encoded(body)
         if self._items >= self.MAX_ITEMS or self._bytes + len(text) > self.MAX_BYTES:
             raise Full(f"{self._items} turns wait in {self.folder}, and no more are kept")
         folder = self._make_own()
@@ -91,10 +92,10 @@ class Spool:
         path = os.path.join(folder.path, f"{next(_sequence):010d}-{key}.json")
         _write(path, text)
         self._count(1, len(text))
-        return Item(path, key, body, len(text), False)
+        return Item(path, key, json.loads(text), len(text), False)
 
     def rewrite(self, item: Item) -> None:
-        _write(item.path, json.dumps(item.body, separators=(",", ":")).encode("ascii"))
+        _write(item.path, _encoded(item.body))
 
     def remove(self, item: Item) -> None:
         try:
@@ -187,6 +188,10 @@ class Spool:
     def _count(self, items: int, size: int) -> None:
         self._items += items
         self._bytes += size
+
+
+def _encoded(body: "Dict[str, Any]") -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _remove_unlocked(path: str) -> None:

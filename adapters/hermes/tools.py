@@ -66,7 +66,7 @@ def _text(args: "Dict[str, Any]", name: str, required: bool = True) -> str:
         return ""
     if not isinstance(value, str) or (required and not value.strip()):
         raise BadArguments(f"{name} must be a text that is not empty")
-    return value[:4000]
+    return value[:4000].encode("utf-8", "replace").decode("utf-8")
 
 
 def _limit(args: "Dict[str, Any]", default: int) -> int:
