@@ -149,6 +149,8 @@ HF_API hf_error hf_hold_notify(hf_hold* hold, const char* method, const char* pa
 /* HF_TIMED_OUT: no answer yet, the call goes on. The answer is given once. */
 HF_API hf_error hf_call_wait(hf_call* call, int64_t timeout_ms, hf_reply** out);
 HF_API int hf_call_done(const hf_call* call);
+/* Waits until it is done, and takes nothing: 1, or 0 when it is not after timeout_ms. */
+HF_API int hf_call_wait_done(hf_call* call, int64_t timeout_ms);
 HF_API void hf_call_cancel(hf_call* call);
 HF_API void hf_call_free(hf_call* call); /* does not cancel it */
 

@@ -216,6 +216,8 @@ public:
     // The answer, or `timed_out` when it is not there after `at_most` (the call goes on). Once.
     Result<Reply> wait(std::optional<Millis> at_most = {});
     [[nodiscard]] bool done() const noexcept;
+    // Waits until it is done, and takes nothing. False when it is not after `at_most`.
+    bool wait_done(std::optional<Millis> at_most = {});
     // It ends as `cancelled`, unless it has ended already; the helper is told in its dialect.
     void cancel() noexcept;
 

@@ -88,6 +88,9 @@ hf_error hf_call_wait(hf_call* call, int64_t timeout_ms, hf_reply** out) {
 int hf_call_done(const hf_call* call) {
     return call->call.done() ? 1 : 0;
 }
+int hf_call_wait_done(hf_call* call, int64_t timeout_ms) {
+    return call->call.wait_done(timeout(timeout_ms)) ? 1 : 0;
+}
 void hf_call_cancel(hf_call* call) {
     call->call.cancel();
 }

@@ -55,7 +55,7 @@ private:
     SlotLocation location_;
     AcquireOptions options_;
     Purpose purpose_;
-    core::Step step_ = core::Step::door;
+    core::SlotStep step_ = core::SlotStep::door;
     core::Seen last_seen_ = core::Seen::deadline;
 
     std::optional<sys::LockFile> lock_;

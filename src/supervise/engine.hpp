@@ -27,7 +27,7 @@ struct Engine {
     Workers answers{"holdfast-answer", 1, std::numeric_limits<std::size_t>::max()};
     Workers notes{"holdfast-notes", 1, 1'000'000};
     Workers handlers{"holdfast-serve", 16, 65'536};
-    Workers sweeper{"holdfast-sweep", 1, 64};
+    Workers sweeper{"holdfast-sweep", 4, std::numeric_limits<std::size_t>::max()};
 
     // Keepers that have said their last word and are not reaped yet. The supervisor is done when there are
     // none.

@@ -144,14 +144,21 @@ PendingCall::~PendingCall() = default;
 Result<Reply> PendingCall::wait(std::optional<Millis> at_most) {
     if (!state_)
         return fail(Errc::closed, "there is no call to wait for");
+    if (const auto helper = state_->helper.lock(); helper && in_fork(*helper))
+        return forked();
+    if (!wait_done(at_most))
+        return fail(Errc::timed_out, "no answer yet; the call goes on");
+    return state_->take();
+}
+
+bool PendingCall::wait_done(std::optional<Millis> at_most) {
+    if (!state_ || state_->done())
+        return true;
     const core::Moment due = due_in(at_most);
     const auto helper = state_->helper.lock();
     if (helper && in_fork(*helper))
-        return forked();
-    const bool done = helper ? helper->await(*state_, due) : state_->wait_until(due);
-    if (!done)
-        return fail(Errc::timed_out, "no answer yet; the call goes on");
-    return state_->take();
+        return false;
+    return helper ? helper->await(*state_, due) : state_->wait_until(due);
 }
 
 bool PendingCall::done() const noexcept {

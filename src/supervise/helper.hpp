@@ -81,7 +81,10 @@ private:
     // The machine (helper.cpp). All below: under the lock.
     void apply(const core::Event& event);
     void carry_out(const core::Effect& effect);
-    [[nodiscard]] bool usable() const; // requests can be sent now
+    [[nodiscard]] bool usable() const; // requests can be sent now, as far as we were told
+    // ... and the kernel says that it lives. A crash that anybody else can have seen is seen here, so the
+    // next request after it goes to the replacement.
+    [[nodiscard]] bool reachable() const;
     [[nodiscard]] Error gave_up_error() const;
     [[nodiscard]] Result<void> check_hold(rpc::HoldTag hold) const;
     void set_policy(const HelperSpec& spec);
@@ -107,6 +110,7 @@ private:
     bool read_output(bool to_the_end); // false: the output has ended
     void output_ended();
     void keeper_is_gone();
+    void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
     void tear_down();
     void continue_drain();
     void log_event(const char* type, std::optional<int> status = {});

@@ -1,7 +1,7 @@
 // The process of a generation: started, heard, read, and torn down, all on the loop's thread.
 #include "core/stop_plan.hpp"
 #include "core/text.hpp"
-#include "registry/sweep.hpp"
+#include "registry/left_behind.hpp"
 #include "supervise/helper.hpp"
 #include "sys/errors.hpp"
 
@@ -9,8 +9,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::supervise {
@@ -283,33 +285,39 @@ void Helper::tear_down() {
     kept_.reset();
 }
 
-// The control socket closed without "done": the keeper was killed, or has given up on survivors.
+// The control socket closed without "done": the keeper was killed, or has given up on survivors. Nobody but
+// us can end its tree now, and nothing new starts before that is done.
 void Helper::keeper_is_gone() {
     Turn turn(*this);
     const Generation generation = machine_.generation;
-    if (!helper_spawned_) {
+    const bool spawned = helper_spawned_;
+    if (spawned)
+        apply(core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
+    else // it may have forked the helper before it could say so
         start_error_ = "the keeper ended before it could start the helper";
-        tear_down();
-        apply(core::Event::of_spawn_failed(generation, 0, false));
-        return;
-    }
-    apply(core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
+    auto keeper = kept_->keeper().duplicate();
     kept_->abandon_to_sweep();
-    tear_down();
-    // The rest of the tree carries the entry's lock and mark. Finding and ending it takes a while, and waits.
-    const std::string directory = engine_->place.places.helpers;
-    const bool swept =
-        engine_->sweeper.post([weak = weak_from_this(), engine = engine_, directory, generation] {
-            registry::sweep(directory);
-            engine->loop->post([weak, generation] {
-                if (const auto self = weak.lock()) {
-                    Turn later(*self);
-                    self->apply(core::Event::of(EventKind::tree_gone, generation));
-                }
+    auto sweep = [weak = weak_from_this(), engine = engine_, id = kept_->id(), generation, spawned,
+                  keeper =
+                      std::make_shared<sys::PidFd>(keeper ? std::move(*keeper) : sys::PidFd(sys::Fd(), 0))] {
+        // Finding and ending the tree takes a while, and waits.
+        auto left = registry::end_left_behind(engine->place.places.helpers, id, *keeper);
+        engine->loop->post(
+            [weak, generation, spawned, left = std::make_shared<std::vector<sys::PidFd>>(std::move(left))] {
+                if (const auto self = weak.lock())
+                    self->tree_is_swept(generation, spawned, std::move(*left));
             });
-        });
-    if (!swept)
-        apply(core::Event::of(EventKind::tree_gone, generation));
+    };
+    tear_down();
+    if (!engine_->sweeper.post(sweep))
+        turn.posted_.emplace_back([sweep = std::move(sweep)](Helper&) { sweep(); }); // no thread to be had
+}
+
+void Helper::tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left) {
+    Turn turn(*this);
+    std::ranges::move(left, std::back_inserter(survivors_));
+    apply(spawned ? core::Event::of(EventKind::tree_gone, generation)
+                  : core::Event::of_spawn_failed(generation, 0, false));
 }
 
 void Helper::log_event(const char* type, std::optional<int> status) {

@@ -161,7 +161,11 @@ std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
 }
 
 void KeptProcess::note_helper(pid_t pid, const std::string& containment) {
-    if (auto process = sys::PidFd::open(pid))
+    // It may be gone already, and its number somebody else's: only the keeper's child is the helper.
+    auto process = sys::PidFd::open(pid);
+    const auto stat = sys::read_stat(pid);
+    helper_gone_ = !process || !stat || stat->ppid != keeper_.pid();
+    if (!helper_gone_)
         helper_ = std::move(*process);
     if (!entry_)
         return;

@@ -22,9 +22,10 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ._library import ANSWERED, NOTIFIED, SERVED, SESSION_OPEN, encoded, lib, take_text
 from ._support import Options, Seconds, Target, WeakCallable, keep, milliseconds, no_release, released, target_of
-from .errors import Closed, HoldfastError, RemoteError, check, error_of
+from .errors import Closed, ErrorCode, HoldfastError, RemoteError, check, error_of
 
 _log = logging.getLogger("holdfast")
+_TIMED_OUT = int(ErrorCode.TIMED_OUT)
 _SLICE_MS = 100  # how long the main thread waits before it looks for signals
 
 # Spec options that are times: given in seconds, as everything here.
@@ -97,7 +98,10 @@ class Call(_Handle):
     def wait(self, timeout: "Optional[Seconds]" = None) -> Any:
         """The result, once. TimedOut when it is not there in time: the call itself goes on."""
         reply = ctypes.c_void_p()
-        _wait_interruptibly(lambda ms: lib.hf_call_wait(self._get(), ms, ctypes.byref(reply)), timeout)
+        pointer = self._get()
+        # In slices only until it is done: how a call ended (also by its own deadline) is told once.
+        _wait_interruptibly(lambda ms: 0 if lib.hf_call_wait_done(pointer, ms) else _TIMED_OUT, timeout)
+        check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
         return _taken(reply.value or 0)
 
     def done(self) -> bool:
@@ -113,13 +117,12 @@ def _wait_interruptibly(wait: "Callable[[int], int]", timeout: "Optional[Seconds
     if threading.current_thread() is not threading.main_thread():
         check(wait(left))
         return
-    timed_out = 3
     while True:
         piece = _SLICE_MS if left < 0 else min(left, _SLICE_MS)
         code = wait(piece)
         if left >= 0:
             left -= piece
-        if code != timed_out or left == 0:
+        if code != _TIMED_OUT or left == 0:
             check(code)
             return
 

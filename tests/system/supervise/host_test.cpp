@@ -1,6 +1,9 @@
 // What becomes of helpers when the host dies, exits, or forks.
 #include "supervise/fixture.hpp"
 
+#include "sys/fd.hpp"
+
+#include <algorithm>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +20,17 @@ protected:
         spec.in = harness::Stdio::pipe;
         return harness::Child::spawn(spec);
     }
+    // Every keeper of this home, standing still.
+    std::vector<sys::Fd> stop_keepers() {
+        std::vector<sys::Fd> out;
+        for (const auto& process : harness::marked_processes(home.mark().token()))
+            if (process.name == "holdfast-keep")
+                if (auto keeper = harness::open_pidfd(process.pid)) {
+                    EXPECT_EQ(harness::pidfd_signal(keeper->get(), SIGSTOP), 0);
+                    out.push_back(std::move(*keeper));
+                }
+        return out;
+    }
 };
 
 TEST_F(SupervisorHost, G4AKilledHostLeavesNothing) {
@@ -26,6 +40,51 @@ TEST_F(SupervisorHost, G4AKilledHostLeavesNothing) {
     EXPECT_EQ(helpers().size(), 2U);
     ASSERT_TRUE(host->kill().has_value());
     expect_nothing_left();
+}
+
+// Host and keeper die together: nobody is left who knows of the tree, but the next supervisor of this home
+// finds it by lock and mark. The first half is the control: without the sweep, the tree lives on.
+TEST_F(SupervisorHost, G4TheNextStartEndsWhatADoubleKillLeft) {
+    auto host = start_host({});
+    ASSERT_TRUE(host.has_value());
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    ASSERT_EQ(helpers().size(), 2U);
+    // The keeper stands still, so that it cannot clean up between the two kills.
+    std::vector<sys::Fd> keepers = stop_keepers();
+    ASSERT_EQ(keepers.size(), 1U);
+    ASSERT_TRUE(host->kill().has_value());
+    ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
+    ASSERT_TRUE(harness::wait_pidfd(keepers[0].get(), Deadline::in(10s)).has_value());
+    // Its input has ended, so the helper may leave by itself; its daemon does not.
+    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return helpers().empty(); }));
+    const Supervisor next = make();
+    expect_nothing_left(20s);
+}
+
+// Control of G4AKilledKeeperTakesItsTreeAlong: nobody but the supervisor ends the tree of a killed keeper.
+// While the host stands still, the tree lives.
+TEST_F(SupervisorHost, G4TheSupervisorIsWhoEndsTheTreeOfAKilledKeeper) {
+    auto host = start_host({});
+    ASSERT_TRUE(host.has_value());
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    const auto before = helpers();
+    ASSERT_EQ(before.size(), 2U);
+    const auto alive = [&] {
+        return std::ranges::count_if(helpers(),
+                                     [&](pid_t pid) { return std::ranges::count(before, pid) != 0; });
+    };
+    auto process = harness::open_pidfd(host->pid());
+    ASSERT_TRUE(process.has_value());
+    ASSERT_EQ(harness::pidfd_signal(process->get(), SIGSTOP), 0);
+    std::vector<sys::Fd> keepers = stop_keepers();
+    ASSERT_EQ(keepers.size(), 1U);
+    ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
+    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return alive() == 0; }));
+    ASSERT_EQ(harness::pidfd_signal(process->get(), SIGCONT), 0);
+    EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return alive() == 0; }));
+    EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return helpers().size() == 2; })) << "replaced";
+    ASSERT_TRUE(host->kill().has_value());
+    expect_nothing_left(20s);
 }
 
 // A forked child has copies of everything, and nobody may wait for them.
