@@ -1,8 +1,8 @@
 // Speed of the store and of recall at a size: memory-scale TRACES [HOME]. Fills a store with made-up turns
 // whose words follow Zipf's law, then times searches and single writes against a raw durable SQLite commit.
-#include "memory/ids.hpp"
-#include "memory/recall.hpp"
-#include "memory/rows.hpp"
+#include "memory/recall/recall.hpp"
+#include "memory/store/ids.hpp"
+#include "memory/store/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
