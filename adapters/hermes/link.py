@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import secrets
 import threading
+import time
 from typing import Any, Callable, Dict, Optional
 
 from .capture import Turn
@@ -14,6 +15,18 @@ from .shared import HOOKS, Shared, helper_options
 
 AGENT = "hermes"
 MAX_CONVERSATIONS = 256
+
+
+def again(ask: "Callable[[float], Any]", deadline: float) -> Any:
+    """Asks; and once more, as long as there is time, when the store went with its owner in another process."""
+    while True:
+        try:
+            return ask(max(0.1, deadline - time.monotonic()))
+        except Exception as error:  # noqa: B902 - raised again unless it is that one
+            data = getattr(error, "data", None)
+            if not isinstance(data, dict) or data.get("code") != "transport_closed" or time.monotonic() + 0.1 > deadline:
+                raise
+            time.sleep(0.01)
 
 
 class Conversation:
@@ -96,12 +109,12 @@ class Link:
         with self._lock:
             return self._conversations.pop(name, None)
 
-    def request(self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", timeout: float) -> Any:
+    def request(self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float) -> Any:
         """After the session was opened on the generation that it goes to."""
         handle = conversation.handle
         if handle is None:
             handle = conversation.handle = hold.session(_opener(conversation.id, conversation.namespace))
-        return handle.request(method, params, timeout=timeout, idempotent=True)
+        return again(lambda left: handle.request(method, params, timeout=left, idempotent=True), deadline)
 
     def listen(self, name: str, listener: "Dict[str, Callable[..., Any]]", wanted: bool) -> None:
         """To the host's hooks, for one session; the router holds the listener weakly."""

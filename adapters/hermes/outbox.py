@@ -226,7 +226,8 @@ class Outbox:
         item.tries += 1
         if word in _UNKNOWN and item.body["kind"] == "close":
             return self._stored()  # nothing was ever said in it
-        if word in _UNKNOWN and item.tries <= 3:
+        if (word in _UNKNOWN and item.tries <= 3) or (word == "transport_closed" and item.tries < self.TRIES):
+            # The store does not know it yet, or its owner died in another process and has a successor: all of it again.
             self._opened.clear()
             return self._step()
         if word == "invalid_argument" or word in _UNKNOWN or word == "trace_not_found" or item.tries >= self.TRIES:

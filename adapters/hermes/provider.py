@@ -12,7 +12,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, TypeVar, cast
 
 from . import binding, capture, feedback, host, settings, tools
-from .link import AGENT, Conversation, Link
+from .link import AGENT, Conversation, Link, again
 from .outbox import Full
 from .shared import once, shared
 
@@ -200,7 +200,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             "ts": int(time.time() * 1000),
             "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
         }
-        found = link.request(conversation, hold, "turn.start", words, max(0.1, left)) or {}
+        found = link.request(conversation, hold, "turn.start", words, deadline) or {}
         conversation.episode = str((found.get("query") or {}).get("episodeId") or conversation.episode)
         once.well("prefetch")
         hits, text = found.get("hits") or [], str(found.get("injectedContext") or "")
@@ -213,7 +213,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         the status."""
         grace_ends = 0.0
         while True:
-            health = hold.request("core.health", {}, timeout=max(0.1, deadline - time.monotonic()), idempotent=True)
+            health = again(lambda left: hold.request("core.health", {}, timeout=left, idempotent=True), deadline)
             phase = str(health.get("phase") or "ready")
             if phase == "ready":
                 return True
@@ -387,7 +387,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             about = {"namespace": link.namespace, "top_k": self._config["top_k"]}
 
             def ask(method: str, params: "Dict[str, Any]") -> Any:
-                return hold.request(method, params, timeout=BUDGET, idempotent=True)
+                return again(lambda left: hold.request(method, params, timeout=left, idempotent=True), time.monotonic() + BUDGET)
 
             return tools.handle(tool_name, args, about, ask)
         except Exception as error:  # noqa: B902

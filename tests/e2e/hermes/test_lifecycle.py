@@ -4,9 +4,11 @@ protocol, sampled every 10 ms."""
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -211,6 +213,70 @@ class Lifecycle(HermesTest):
         host.communicate()
         self.gone()
         self.assertEqual(self.sampled()["most"], 1)
+
+    def owner(self) -> int:
+        """Of the store, as the kernel's lock says."""
+        program = os.path.join(PROGRAMS, "holdfast")
+        words = [program, "hermes", "status", "--json", "--home", self.home]
+        return int(json.loads(subprocess.run(words, capture_output=True, timeout=30).stdout)["helper"]["pid"])
+
+    def test_two_hosts_on_one_home_share_one_owner_and_neither_harms_the_other(self) -> None:
+        other = OtherHost(self.home)
+        self.addCleanup(other.end)
+        other.ask("sync the other host likes bergamot")
+        owner = self.owner()
+        self.assertGreater(owner, 0)
+        provider = self.provider("here")
+        self.assertIn("bergamot", provider.prefetch("who likes bergamot?"))
+        provider.sync_turn("this host likes yuzu", "noted")
+        self.stored(provider)
+        self.assertIn("yuzu", other.ask("recall who likes yuzu?"))
+        self.assertEqual(self.owner(), owner, "one owner for both")
+        self.assertEqual(len(self.helpers()), 2, "one helper for each host")
+        # Its helper is killed: the other host's takes the store over, and it gets exactly one new one.
+        os.kill(owner, signal.SIGKILL)
+        self.assertIn("yuzu", provider.prefetch("who likes yuzu?"))
+        self.assertIn("bergamot", other.ask("recall who likes bergamot?"))
+        self.assertTrue(eventually(lambda: len(self.helpers()) == 2), self.helpers())
+        self.assertEqual(provider._link.hold().status["starts"], 1, "ours was left alone")
+        # And the other host goes: nobody here notices.
+        other.end()
+        self.assertTrue(eventually(lambda: len(self.helpers()) == 1), self.helpers())
+        self.assertIn("bergamot", provider.prefetch("who likes bergamot?"))
+        provider.sync_turn("alone now", "yes")
+        self.assertEqual([one["userText"] for one in self.stored(provider)],
+                         ["the other host likes bergamot", "this host likes yuzu", "alone now"])
+        self.assertEqual(provider._link.hold().status["starts"], 1)
+        provider.shutdown()
+        self.gone()
+
+
+class OtherHost:
+    """A host in a process of its own that does as it is told, line by line."""
+
+    CODE = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import sim\n"
+        "p = sim.load_provider(sys.argv[2]); p.initialize('there', hermes_home=sys.argv[3])\n"
+        "for line in sys.stdin:\n"
+        "    word, _, rest = line.strip().partition(' ')\n"
+        "    answer = p.prefetch(rest) if word == 'recall' else p.sync_turn(rest, 'noted') or p._link.outbox.wait_empty(20)\n"
+        "    print(repr(answer), flush=True)\n"
+    )
+
+    def __init__(self, home: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", self.CODE, os.path.dirname(os.path.abspath(__file__)), PLUGIN, home],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+        )
+
+    def ask(self, line: str) -> str:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        return self._process.stdout.readline()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
 
 
 if __name__ == "__main__":
