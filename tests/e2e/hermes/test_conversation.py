@@ -97,7 +97,7 @@ class Control(HermesTest):
         """The check above can fail: the same, with the files taken away after the kill."""
         os.environ["HOLDFAST_MEMORY"] = "/bin/false"  # nothing is ever stored, so everything waits
         self.addCleanup(lambda: os.environ.pop("HOLDFAST_MEMORY", None))
-        host = Conversation.start(self, 0, 0, 3)  # type: ignore[arg-type]
+        host = Conversation.start(self, 0, 1, 3)  # type: ignore[arg-type]
         assert host.stdin is not None and host.stdout is not None
         self.assertTrue(host.stdout.readline().startswith("synced"))
         host.kill()
