@@ -6,6 +6,7 @@ one process: the child of a fork makes its own.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
@@ -16,6 +17,7 @@ from . import binding, settings
 from .outbox import Outbox
 
 HOOKS = ("post_tool_call", "post_llm_call", "transform_tool_result")
+AT_EXIT = 2.0  # seconds
 _ATTRIBUTE = "_hermes_shared"
 log = logging.getLogger("holdfast.hermes")
 
@@ -81,6 +83,7 @@ class Shared:
         with self._lock:
             if self._supervisor is None:
                 self._supervisor = self.package.Supervisor()
+                atexit.register(self._at_exit)  # after the supervisor's own, so it runs before that
             supervisor = self._supervisor
         os.makedirs(where.memory, mode=0o700, exist_ok=True)
         return supervisor.hold(**options)
@@ -92,6 +95,16 @@ class Shared:
                 found = Outbox(where.queue, lambda: self.hold(where, options), self.package, once)
                 self._outboxes[where.queue] = found
             return found
+
+    def _at_exit(self) -> None:
+        """A host that ends without a word: what is on its way gets a moment, and the rest is left on disk in silence."""
+        if self.pid != os.getpid():
+            return
+        with self._lock:
+            outboxes = list(self._outboxes.values())
+        for outbox in outboxes:
+            outbox.wait_empty(AT_EXIT)
+            outbox.release()
 
     def joined(self, provider: Any, where: settings.Places) -> None:
         with self._lock:

@@ -214,6 +214,21 @@ class Lifecycle(HermesTest):
         self.gone()
         self.assertEqual(self.sampled()["most"], 1)
 
+    def test_a_host_that_exits_without_a_word_loses_nothing(self) -> None:
+        code = (
+            "import sys; sys.path.insert(0, sys.argv[1]); import sim\n"
+            "p = sim.load_provider(sys.argv[2]); p.initialize('e', hermes_home=sys.argv[3])\n"
+            "for n in range(20): p.sync_turn(f'last words {n}', 'x')\n"
+        )
+        for rounds in range(1, 4):
+            words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), PLUGIN, self.home]
+            ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
+            self.gone()
+            provider = self.provider("next")
+            self.assertEqual(len(self.stored(provider)), 20 * rounds)
+            provider.shutdown()
+
     def owner(self) -> int:
         """Of the store, as the kernel's lock says."""
         program = os.path.join(PROGRAMS, "holdfast")
