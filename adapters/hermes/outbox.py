@@ -62,11 +62,15 @@ class Outbox:
         """Something may have changed: takes up what dead processes left, and goes on sending."""
         with self._lock:
             self._closing = False
-            taken = self._spool.adopt()
-            if taken:
-                at = 1 if self._sending else 0
-                for item in reversed(taken):
-                    self._items.insert(at, item)
+            try:
+                taken = self._spool.adopt()
+                self._once.well("adopt")
+            except OSError as error:
+                taken = []
+                self._once.warn("adopt", f"{self._spool.folder} cannot be read ({error}); turns that wait there stay there")
+            at = 1 if self._sending else 0
+            for item in reversed(taken):
+                self._items.insert(at, item)
             self._pump()
 
     def wait_empty(self, within: float) -> bool:

@@ -43,11 +43,14 @@ class _Folder:
         self.lock = lock
 
     def remove(self) -> bool:
-        """When it is empty but for its lock."""
-        if any(name != "lock" for name in os.listdir(self.path)):
-            return False
-        os.unlink(os.path.join(self.path, "lock"))
-        os.rmdir(self.path)
+        """When it is empty but for its lock, or was wiped away."""
+        try:
+            if any(name != "lock" for name in os.listdir(self.path)):
+                return False
+            os.unlink(os.path.join(self.path, "lock"))
+            os.rmdir(self.path)
+        except FileNotFoundError:
+            pass
         os.close(self.lock)
         return True
 
@@ -87,6 +90,8 @@ class Spool:
         text = _encoded(body)
         if self._items >= self.MAX_ITEMS or self._bytes + len(text) > self.MAX_BYTES:
             raise Full(f"{self._items} turns wait in {self.folder}, and no more are kept")
+        if self._own is not None and not os.path.exists(self._own.path):
+            self.close()  # wiped away under us
         folder = self._make_own()
         key = secrets.token_hex(8)
         path = os.path.join(folder.path, f"{next(_sequence):010d}-{key}.json")
@@ -153,8 +158,11 @@ class Spool:
                 if name != "lock":
                     os.unlink(path)  # was being written when its process died: sync_turn had not returned
                 continue
-            with open(path, "rb") as file:
-                text = file.read()
+            try:
+                with open(path, "rb") as file:
+                    text = file.read()
+            except OSError:
+                continue  # not readable: it stays where it is, and so does its folder
             key = name[:-5].rpartition("-")[2]
             try:
                 body = json.loads(text)

@@ -6,6 +6,7 @@ It has the names of the host's modules that a plugin looks for, and none of its 
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import importlib.util
 import os
@@ -13,9 +14,33 @@ import queue
 import sys
 import threading
 import types
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional
 
 NAMESPACE = "_hermes_user_memory"
+
+
+@dataclass(frozen=True)
+class RecallStatus:
+    provider_label: str
+    count: int
+    glyph: str = "*"
+
+
+def _wanted(name: str) -> Any:
+    def member(self: Any, *args: Any, **words: Any) -> Any:
+        raise NotImplementedError(name)
+
+    return abc.abstractmethod(member)
+
+
+# The whole interface, and none of it done: a provider that lacks a member cannot be made.
+MEMBERS = (
+    "is_available unavailable_reason initialize system_prompt_block prefetch queue_prefetch recall_status sync_turn "
+    "get_tool_schemas handle_tool_call on_turn_start on_session_end on_pre_compress on_session_switch on_delegation "
+    "on_memory_write get_config_schema save_config backup_paths shutdown name"
+).split()
+MemoryProvider = abc.ABCMeta("MemoryProvider", (), {name: _wanted(name) for name in MEMBERS})
 
 
 class Manager:
@@ -52,7 +77,10 @@ class Host:
         agent.__path__ = []
         client = types.ModuleType("agent.auxiliary_client")
         client.call_llm = cls._call_llm  # type: ignore[attr-defined]
-        for module in (package, plugins, agent, client):
+        memory = types.ModuleType("agent.memory_provider")
+        memory.MemoryProvider = MemoryProvider  # type: ignore[attr-defined]
+        memory.RecallStatus = RecallStatus  # type: ignore[attr-defined]
+        for module in (package, plugins, agent, client, memory):
             sys.modules[module.__name__] = module
 
     @classmethod

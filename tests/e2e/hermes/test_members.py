@@ -21,6 +21,85 @@ def tool(provider: Any, name: str, **args: Any) -> "Dict[str, Any]":
 
 
 class Members(HermesTest):
+    def test_it_is_a_provider_of_the_host_with_every_member(self) -> None:
+        provider = self.provider()
+        self.assertIsInstance(provider, sim.MemoryProvider)
+        provider.sync_turn("one thing", "said")
+        self.stored(provider)
+        provider.prefetch("one thing")
+        self.assertEqual(provider.recall_status(), sim.RecallStatus("Holdfast memory", 1))
+        provider.prefetch("zzz")
+        self.assertIsNone(provider.recall_status(), "of the last prefetch only")
+        broken = type("Broken", (sim.MemoryProvider,), {name: None for name in sim.MEMBERS[1:]})
+        with self.assertRaises(TypeError):  # the control: one member is missing
+            broken()
+
+    def test_one_provider_serves_many_sessions(self) -> None:
+        provider = self.provider("own")
+        for turn in range(3):
+            for name in ("a", "b", ""):
+                provider.prefetch("anything", session_id=name)
+                provider.sync_turn(f"{turn} in {name or 'own'}", "x", session_id=name)
+        found = [(one["sessionId"], one["userText"]) for one in self.stored(provider)]
+        self.assertEqual(found, [(name, f"{turn} in {name}") for turn in range(3) for name in ("a", "b", "own")])
+        episodes = {(one["sessionId"], one["episodeId"]) for one in self.stored(provider)}
+        self.assertEqual(len(episodes), 3)
+
+    def test_a_helper_that_stands_still_costs_prefetch_its_budget_and_no_more(self) -> None:
+        provider = self.provider()
+        provider.sync_turn("before it stood still", "x")
+        self.stored(provider)
+        pid = self.helpers()[0]
+        os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        self.assertEqual(provider.prefetch("stood still"), "")
+        self.assertLess(time.monotonic() - began, 7.5, "the host gives up at 8 s")
+        provider.sync_turn("while it stood still", "y")
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(len(self.stored(provider)), 2)
+        self.assertIn("before it stood still", provider.prefetch("stood still"))
+
+    def test_what_was_stored_already_is_not_stored_again_when_its_answer_was_lost(self) -> None:
+        queue, copy = os.path.join(self.home, "holdfast", "queue"), os.path.join(self.home, "copy")
+        code = (
+            "import os, signal, sys; sys.path.insert(0, sys.argv[1]); import sim\n"
+            "p = sim.load_provider(sys.argv[2]); p.initialize('s', hermes_home=sys.argv[3])\n"
+            "p.sync_turn('first', 'x'); p.on_turn_start(2, 'Verifier feedback: passed'); p.sync_turn('second', 'y')\n"
+            "p.on_delegation('task', 'result'); p.on_session_end([]); os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), PLUGIN, self.home]
+        # Nothing gets through before it is killed, so all of it is in the queue.
+        subprocess.run(words, env={**os.environ, "HOLDFAST_MEMORY": "/bin/false"}, stderr=subprocess.DEVNULL, timeout=30)
+        shutil.copytree(queue, copy)
+        for again in range(3):
+            provider = self.provider(f"later {again}")
+            traces = self.stored(provider)
+            self.assertEqual([one["userText"] for one in traces], ["first", "second", "task"])
+            judged = self.ask(provider, "memory.get_trace", id=traces[0]["id"])["feedback"]
+            self.assertEqual([one["polarity"] for one in judged], ["positive"])
+            provider.shutdown()
+            self.assertEqual(os.listdir(queue), [])
+            shutil.rmtree(queue)
+            shutil.copytree(copy, queue)  # as if no answer had ever come
+
+    def test_a_queue_that_cannot_be_is_told_once(self) -> None:
+        os.makedirs(os.path.join(self.home, "holdfast"))
+        with open(os.path.join(self.home, "holdfast", "queue"), "w", encoding="utf-8"):
+            pass
+        provider = self.provider()
+        for _ in range(3):
+            provider.sync_turn("nowhere to wait", "x")
+            self.assertEqual(provider.prefetch("x"), "")
+        self.assertEqual(len(self.log.messages), 2, self.log.messages)
+        os.unlink(os.path.join(self.home, "holdfast", "queue"))
+        provider.sync_turn("there is room again", "x")
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["there is room again"])
+        shutil.rmtree(os.path.join(self.home, "holdfast", "queue"))  # by hand, while it is in use
+        provider.sync_turn("and again", "x")
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["there is room again", "and again"])
+        self.assertEqual(len(self.log.messages), 2, self.log.messages)
+
     def test_everything_answers_before_initialize(self) -> None:
         provider = sim.load_provider(PLUGIN)
         self.assertEqual(provider.name, "holdfast")
