@@ -131,6 +131,7 @@ struct HelperStatus {
     int pid = 0;               // of the helper; 0 when none runs
     std::size_t in_flight = 0; // requests sent and not answered
     std::size_t waiting = 0;   // requests that wait for it to become ready
+    std::string progress;      // of its start, as it said it last: "12/100", or its health method's value
     std::string failure;       // the latest, for a person; empty when there was none
     std::uint64_t noise = 0;   // pieces of output that were no messages
     std::uint64_t dropped_notifications = 0;

@@ -22,7 +22,7 @@ struct Engine {
 
     KeeperPlace place;
     registry::EventLog events;
-    std::unique_ptr<Loop> loop;
+    std::shared_ptr<Loop> loop; // stopped by Core
     // Answers are never dropped: there are at most as many as requests were admitted.
     Workers answers{"holdfast-answer", 1, std::numeric_limits<std::size_t>::max()};
     Workers notes{"holdfast-notes", 1, 1'000'000};

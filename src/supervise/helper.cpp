@@ -85,7 +85,7 @@ Helper::Turn::~Turn() {
         }
         auto shared = std::make_shared<Result<Reply>>(std::move(result));
         engine.answers.post([answered = std::move(call->answered), shared] { answered(std::move(*shared)); });
-        call->finish(fail(Errc::closed, "the answer went to the callback"));
+        call->finish_elsewhere();
     }
 }
 
@@ -363,6 +363,8 @@ HelperStatus Helper::status() const {
     out.pid = kept_ ? kept_->helper_pid() : 0;
     out.in_flight = peer_ ? peer_->in_flight() : 0;
     out.waiting = waiting_.size();
+    if (out.state == HelperState::starting)
+        out.progress = progress_words_;
     if (machine_.failure.kind != core::FailureKind::none)
         out.failure = start_error_.empty() ? core::describe(machine_.failure) : start_error_;
     if (machine_.phase == HelperPhase::failed)

@@ -108,6 +108,7 @@ private:
     void on_writable(std::uint32_t events);
     void on_notify(std::uint32_t events);
     bool read_output(bool to_the_end); // false: the output has ended
+    bool read_pieces(bool to_the_end);
     void output_ended();
     void keeper_is_gone();
     void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
@@ -162,6 +163,7 @@ private:
     rpc::CallId health_call_ = 0;
     core::Moment health_due_ = core::never;
     std::uint64_t patience_words_ = 0;
+    std::string progress_words_; // of this start
 
     std::shared_ptr<std::atomic<std::size_t>> notes_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
     std::uint64_t notes_dropped_ = 0;
@@ -169,6 +171,7 @@ private:
 
     const CallState* leader_ = nullptr; // whose thread reads the output now
     bool evict_ = false;
+    bool loop_reads_ = false; // ... or the loop does
     sys::Fd leader_wake_;
     sys::ForkShield leader_shield_;
 };

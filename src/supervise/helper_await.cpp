@@ -25,7 +25,8 @@ timespec span_until(core::Moment due) {
 } // namespace
 
 bool Helper::may_lead() const {
-    return leader_ == nullptr && kept_ && usable() && leader_wake_.valid();
+    // One reads at a time, or pieces of messages would be taken in the wrong order.
+    return leader_ == nullptr && !evict_ && !loop_reads_ && kept_ && usable() && leader_wake_.valid();
 }
 
 void Helper::wake_leader() const {
@@ -101,10 +102,9 @@ bool Helper::await(CallState& call, core::Moment due) {
     {
         const std::scoped_lock lock(mutex_);
         leader_ = nullptr;
+        engine_->loop->change(output, EPOLLIN); // also for who evicts it: afterwards the loop is the reader
         if (evict_)
             changed_.notify_all();
-        else
-            engine_->loop->change(output, EPOLLIN);
     }
     return call.wait_until(due);
 }

@@ -74,6 +74,7 @@ void Helper::start_process(Generation generation) {
         return;
     }
     start_error_.clear();
+    progress_words_.clear();
     kept_ = std::move(*kept);
     output_open_ = true;
     if (peer_) {
@@ -118,7 +119,11 @@ void Helper::on_control(std::uint32_t) {
 void Helper::hear(const keep::Message& message) {
     if (message.word == "spawned") {
         const auto pid = static_cast<pid_t>(message.number(0));
-        kept_->note_helper(pid, message.values.size() > 1 ? message.values[1] : "plain");
+        {
+            const std::scoped_lock lock(mutex_); // others ask for its number
+            kept_->see_helper(pid);
+        }
+        kept_->note_helper(message.values.size() > 1 ? message.values[1] : "plain");
         log_event(kept_->generation() > 1 ? "respawned" : "spawned");
         Turn turn(*this);
         helper_spawned_ = true;
@@ -174,8 +179,11 @@ void Helper::on_notify(std::uint32_t) {
             kept_->note_progress(*words->progress_done, words->progress_total);
         Turn turn(*this);
         const Generation generation = machine_.generation;
-        if (words->progress_done) // never 0, which is "nothing said yet"
+        if (words->progress_done) {
+            progress_words_ = core::cat(*words->progress_done, '/', words->progress_total);
+            // Never 0, which is "nothing said yet".
             apply(core::Event::of_progress(generation, *words->progress_done * 2 + 1));
+        }
         if (words->extend_usec)
             apply(core::Event::of_progress(generation, ++patience_words_ * 2));
         if (words->ready && spec_.ready_by == ReadyBy::notify)
@@ -212,7 +220,15 @@ bool Helper::read_output(bool to_the_end) {
     {
         std::unique_lock lock(mutex_);
         evict_leader(lock);
+        loop_reads_ = true;
     }
+    const bool open = read_pieces(to_the_end);
+    const std::scoped_lock lock(mutex_);
+    loop_reads_ = false;
+    return open;
+}
+
+bool Helper::read_pieces(bool to_the_end) {
     std::array<char, read_bytes> buffer;
     for (int i = 0; to_the_end || i < reads_in_a_row; ++i) {
         const ssize_t n = ::read(kept_->output_fd(), buffer.data(), buffer.size());

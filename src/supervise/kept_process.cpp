@@ -160,13 +160,16 @@ std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
     return core::read_notify(*text);
 }
 
-void KeptProcess::note_helper(pid_t pid, const std::string& containment) {
+void KeptProcess::see_helper(pid_t pid) {
     // It may be gone already, and its number somebody else's: only the keeper's child is the helper.
     auto process = sys::PidFd::open(pid);
     const auto stat = sys::read_stat(pid);
     helper_gone_ = !process || !stat || stat->ppid != keeper_.pid();
     if (!helper_gone_)
         helper_ = std::move(*process);
+}
+
+void KeptProcess::note_helper(const std::string& containment) {
     if (!entry_)
         return;
     // The record tells people and the sweep; a helper runs as well without it (a full disk).

@@ -26,8 +26,8 @@ struct KeeperPlace {
     core::Places places;
 };
 
-// Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast, then
-// PATH.
+// Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast,
+// ../../bin, then PATH.
 Result<std::string> find_keeper_program(const std::string& given);
 
 class KeptProcess {
@@ -57,8 +57,10 @@ public:
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
     [[nodiscard]] std::optional<core::NotifyWords> hear_notify() const;
 
-    // The helper has this number, says the keeper.
-    void note_helper(pid_t pid, const std::string& containment);
+    // The helper has this number, says the keeper. Under the helper's lock.
+    void see_helper(pid_t pid);
+    // ... into the registry's record.
+    void note_helper(const std::string& containment);
     [[nodiscard]] pid_t helper_pid() const noexcept { return helper_ ? helper_->pid() : 0; }
     // It has ended, whatever was told so far.
     [[nodiscard]] bool helper_ended() const { return helper_gone_ || (helper_ && helper_->ended()); }

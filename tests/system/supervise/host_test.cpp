@@ -20,15 +20,12 @@ protected:
         spec.in = harness::Stdio::pipe;
         return harness::Child::spawn(spec);
     }
-    // Every keeper of this home, standing still.
-    std::vector<sys::Fd> stop_keepers() {
+    [[nodiscard]] std::vector<sys::Fd> find_keepers() const {
         std::vector<sys::Fd> out;
         for (const auto& process : harness::marked_processes(home.mark().token()))
             if (process.name == "holdfast-keep")
-                if (auto keeper = harness::open_pidfd(process.pid)) {
-                    EXPECT_EQ(harness::pidfd_signal(keeper->get(), SIGSTOP), 0);
+                if (auto keeper = harness::open_pidfd(process.pid))
                     out.push_back(std::move(*keeper));
-                }
         return out;
     }
 };
@@ -49,12 +46,14 @@ TEST_F(SupervisorHost, G4TheNextStartEndsWhatADoubleKillLeft) {
     ASSERT_TRUE(host.has_value());
     ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
     ASSERT_EQ(helpers().size(), 2U);
-    // The keeper stands still, so that it cannot clean up between the two kills.
-    std::vector<sys::Fd> keepers = stop_keepers();
+    // The host stands still, so that it cannot clean up between the two kills. (The other way round the
+    // kernel would wake a stopped keeper: its process group is orphaned by the host's death.)
+    ASSERT_TRUE(host->signal(SIGSTOP).has_value());
+    const std::vector<sys::Fd> keepers = find_keepers();
     ASSERT_EQ(keepers.size(), 1U);
-    ASSERT_TRUE(host->kill().has_value());
     ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
     ASSERT_TRUE(harness::wait_pidfd(keepers[0].get(), Deadline::in(10s)).has_value());
+    ASSERT_TRUE(host->kill().has_value());
     // Its input has ended, so the helper may leave by itself; its daemon does not.
     EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return helpers().empty(); }));
     const Supervisor next = make();
@@ -73,14 +72,12 @@ TEST_F(SupervisorHost, G4TheSupervisorIsWhoEndsTheTreeOfAKilledKeeper) {
         return std::ranges::count_if(helpers(),
                                      [&](pid_t pid) { return std::ranges::count(before, pid) != 0; });
     };
-    auto process = harness::open_pidfd(host->pid());
-    ASSERT_TRUE(process.has_value());
-    ASSERT_EQ(harness::pidfd_signal(process->get(), SIGSTOP), 0);
-    std::vector<sys::Fd> keepers = stop_keepers();
+    ASSERT_TRUE(host->signal(SIGSTOP).has_value());
+    const std::vector<sys::Fd> keepers = find_keepers();
     ASSERT_EQ(keepers.size(), 1U);
     ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
     EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return alive() == 0; }));
-    ASSERT_EQ(harness::pidfd_signal(process->get(), SIGCONT), 0);
+    ASSERT_TRUE(host->signal(SIGCONT).has_value());
     EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return alive() == 0; }));
     EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return helpers().size() == 2; })) << "replaced";
     ASSERT_TRUE(host->kill().has_value());
