@@ -1,7 +1,7 @@
 """Finds the holdfast Python package and loads it once per process.
 
 It lies beside this file, in lib/holdfast, with the library and the programs it needs, so that copying one folder installs
-everything. It is loaded under a name of its own: this plugin's folder is called holdfast too, and a host may have put the
+everything; installed from a wheel, it is the package holdfast of the same wheel. It is loaded under a name of its own: this plugin's folder is called holdfast too, and a host may have put the
 folder above it on the import path.
 """
 
@@ -72,5 +72,12 @@ def program(name: str, variable: str) -> "Optional[str]":
     named = os.environ.get(variable)
     if named:
         return named if os.access(named, os.X_OK) else None
-    beside = os.path.join(PACKAGE, name)
-    return beside if os.access(beside, os.X_OK) else shutil.which(name)
+    folders = [PACKAGE]
+    spec = None if os.path.isdir(PACKAGE) else importlib.util.find_spec("holdfast")
+    if spec is not None and spec.origin:
+        folders.append(os.path.dirname(spec.origin))
+    for folder in folders:
+        beside = os.path.join(folder, name)
+        if os.access(beside, os.X_OK):
+            return beside
+    return shutil.which(name)

@@ -6,7 +6,8 @@ cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
 (cd adapters && MYPYPATH=../bindings/python /usr/bin/mypy --strict --follow-imports=silent --python-version 3.11 \
     --cache-dir "$cache" hermes)
-/usr/bin/python3 -m flake8 --max-line-length 130 adapters/hermes tests/e2e/hermes
+(cd tests/e2e/hermes && MYPYPATH=. /usr/bin/mypy --strict --python-version 3.11 --cache-dir "$cache" ./*.py)
+/usr/bin/python3 -m flake8 --max-line-length 130 adapters/hermes tests/e2e/hermes bench/hermes
 # No threads, processes or pipes of its own.
 if grep -nE 'subprocess|Popen|os\.(fork|pipe|spawn|posix_spawn|system)\b|Thread\(|multiprocessing|concurrent|socket' adapters/hermes/*.py; then
     exit 1

@@ -380,10 +380,10 @@ class Members(HermesTest):
     def test_strange_words_do_no_harm(self) -> None:
         provider = self.provider()
         provider.sync_turn("half a pair \ud800 and a zero \0", "ü 漢字 🫖")
-        provider.sync_turn(None, None)  # type: ignore[arg-type]
+        provider.sync_turn(None, None)
         provider.sync_turn("", "   ")
         provider.sync_turn("x" * 3_000_000, "y")
-        provider.sync_turn({"a": 1}, ["parts"])  # type: ignore[arg-type]
+        provider.sync_turn({"a": 1}, ["parts"])
         self.assertEqual(provider.prefetch("half \ud800"), provider.prefetch("half \ud800"))
         self.assertEqual(len(self.stored(provider)), 3)
         self.assertEqual(self.log.messages, [])
