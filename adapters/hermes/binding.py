@@ -1,8 +1,8 @@
 """Finds the holdfast Python package and loads it once per process.
 
 It lies beside this file, in lib/holdfast, with the library and the programs it needs, so that copying one folder installs
-everything; installed from a wheel, it is the package holdfast of the same wheel. It is loaded under a name of its own: this plugin's folder is called holdfast too, and a host may have put the
-folder above it on the import path.
+everything; installed from a wheel, it is the package holdfast of the same wheel. It is loaded under a name of its own: this
+plugin's folder is called holdfast too, and a host may have put the folder above it on the import path.
 """
 
 from __future__ import annotations

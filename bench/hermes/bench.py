@@ -66,7 +66,8 @@ class Raw:
 
     def send(self, number: int, method: str, params: "dict[str, Any]") -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def ask(self, method: str, params: "dict[str, Any]") -> Any:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -117,7 +118,8 @@ def main(plugin: str, traces: int) -> int:
 
         bare.append(ms(first_answer))
     row("`initialize()`, cold", median([one[0] for one in cold_ones]), None, "under 30 ms")
-    row("the same to the first recall; beside a bare spawn, search and end", median([one[1] for one in cold_ones]), median(bare), "")
+    recalled = median([one[1] for one in cold_ones])
+    row("the same to the first recall; beside a bare spawn, search and end", recalled, median(bare), "")
 
     home = new_home()
     data = os.path.join(home, "holdfast", "memory")
