@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, Dict, Optional
 
 from .capture import Turn
-from .outbox import Outbox
+from .outbox import Outbox, opening
 from .settings import Places
 from .shared import HOOKS, Shared, helper_options
 
@@ -33,8 +33,9 @@ class Conversation:
     """One session of the host. Of a context other than the user's it has a name of its own in the store, so that not even
     a session id that is used twice can bring them together."""
 
-    def __init__(self, name: str, context: str, namespace: "Dict[str, str]") -> None:
+    def __init__(self, name: str, context: str, namespace: "Dict[str, str]", meta: "Dict[str, str]") -> None:
         self.name = name  # the host's
+        self.meta = dict(meta)
         self.id = name if context == "primary" else f"{name}#{context}"
         self.namespace = namespace
         self.turn = Turn()
@@ -44,7 +45,7 @@ class Conversation:
         self.handle: Any = None
 
     def for_queue(self) -> "Dict[str, Any]":
-        return {"id": self.id, "agent": AGENT, "namespace": self.namespace}
+        return {"id": self.id, "agent": AGENT, "namespace": self.namespace, "meta": self.meta}
 
     def episode_for_writing(self) -> str:
         """The one that the store named, or one that we name and it will open."""
@@ -53,10 +54,10 @@ class Conversation:
         return self.episode
 
 
-def _opener(conversation_id: str, namespace: "Dict[str, str]") -> "Callable[[Any], None]":
+def _opener(words: "Dict[str, Any]") -> "Callable[[Any], None]":
     # Holds on to nothing but words, so that the library's callback keeps no provider alive.
     def opened(on: Any) -> None:
-        on.request("session.open", {"agent": AGENT, "sessionId": conversation_id, "namespace": namespace}, timeout=6.0)
+        on.request("session.open", words, timeout=6.0)
 
     return opened
 
@@ -69,6 +70,7 @@ class Link:
         self.namespace = namespace
         self.outbox: Outbox = shared.outbox(where, helper_options(where))
         self._lock = threading.Lock()
+        self.meta: "Dict[str, str]" = {}
         self._hold: Any = None
         self._conversations: "collections.OrderedDict[str, Conversation]" = collections.OrderedDict()
 
@@ -97,7 +99,7 @@ class Link:
         with self._lock:
             found = self._conversations.get(name)
             if found is None:
-                found = Conversation(name, self.context, self.namespace)
+                found = Conversation(name, self.context, self.namespace, self.meta)
                 self._conversations[name] = found
                 while len(self._conversations) > MAX_CONVERSATIONS:
                     self._conversations.popitem(last=False)
@@ -113,7 +115,7 @@ class Link:
         """After the session was opened on the generation that it goes to."""
         handle = conversation.handle
         if handle is None:
-            handle = conversation.handle = hold.session(_opener(conversation.id, conversation.namespace))
+            handle = conversation.handle = hold.session(_opener(opening(conversation.for_queue())))
         return again(lambda left: handle.request(method, params, timeout=left, idempotent=True), deadline)
 
     def listen(self, name: str, listener: "Dict[str, Callable[..., Any]]", wanted: bool) -> None:

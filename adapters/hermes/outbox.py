@@ -22,6 +22,14 @@ _UNKNOWN = ("session_not_found", "episode_not_found")
 _CLOSED, _SUPERSEDED, _CANCELLED = 18, 5, 21
 
 
+def opening(session: "Dict[str, Any]") -> "Dict[str, Any]":
+    """The words for session.open, of a session as an item has it."""
+    words = {"agent": session["agent"], "sessionId": session["id"], "namespace": session["namespace"]}
+    if session.get("meta"):
+        words["meta"] = session["meta"]
+    return words
+
+
 class Outbox:
     TRIES = 20  # of one item that the store refuses for a reason that may pass; then it is set aside
     LOST_IN_A_ROW = 8  # transports; then the next call of the host tries again
@@ -114,8 +122,7 @@ class Outbox:
         kind = item.body["kind"]
         if kind in ("turn", "subagent", "note"):
             if (name, "") not in self._opened:
-                words = {"agent": session["agent"], "sessionId": name, "namespace": session["namespace"]}
-                return self._request("session.open", words, 0, lambda: self._opened.add((name, "")))
+                return self._request("session.open", opening(session), 0, lambda: self._opened.add((name, "")))
             if (name, episode) not in self._opened:
                 words = {"sessionId": name, "episodeId": episode}
                 return self._request("episode.open", words, self._generation, lambda: self._opened.add((name, episode)))
@@ -259,4 +266,4 @@ class Outbox:
             hold.close()
 
 
-__all__ = ["Full", "Outbox"]
+__all__ = ["Full", "Outbox", "opening"]

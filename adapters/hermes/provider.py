@@ -3,54 +3,24 @@ an error."""
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, TypeVar, cast
+from typing import Any, Callable, Dict, List, Optional, cast
 
 from . import binding, capture, feedback, host, settings, tools
+from .guard import GAVE_UP, guarded
 from .link import AGENT, Conversation, Link, again
 from .outbox import Full
+from .recall import BUDGET, recall
 from .shared import once, shared
 
-BUDGET = 6.0  # seconds of prefetch, a reconnect included; the host gives up at 8
-GRACE = 0.3  # for a helper that has just been started; one that takes longer to open is not waited for
 DRAIN = 3.0  # of shutdown, for turns that are on their way
-LABEL = "Holdfast memory"
 CONTEXTS = ("primary", "subagent", "cron", "flush")
 # Turns that the host has with itself about the conversation; they are nobody's words.
 _REVIEW = re.compile(r"\s*review the conversation above and (?:consider|update)\b", re.I)
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def guarded(otherwise: "Callable[[], Any]") -> "Callable[[F], F]":
-    """Whatever fails inside is told once, with what to do, and the host gets `otherwise()`."""
-
-    def wrap(function: F) -> F:
-        @functools.wraps(function)
-        def call(self: Any, *args: Any, **words: Any) -> Any:
-            try:
-                return function(self, *args, **words)
-            except Exception as error:  # noqa: B902 - a memory that fails must not end a chat
-                if getattr(error, "code", None) == GAVE_UP:
-                    self._let_go()
-                once.warn(
-                    function.__name__,
-                    f"{function.__name__} failed ({type(error).__name__}: {error}); the chat goes on without it. "
-                    "See: holdfast hermes status, holdfast events",
-                )
-                return otherwise()
-
-        return cast(F, call)
-
-    return wrap
-
-
-GAVE_UP = 17
 
 
 class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
@@ -141,6 +111,9 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             if link is not None and link.shared is own:
                 self._part(link)
             link = self._link = Link(own, where, context, namespace)
+        for theirs, ours in (("platform", "platform"), ("agent_identity", "identity"), ("parent_session_id", "parentSessionId")):
+            if self._words.get(theirs):
+                link.meta[ours] = str(self._words[theirs])
         own.joined(self, where)
         link.hold(self._complete)
         link.outbox.kick()
@@ -182,52 +155,11 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         self._status = None
         link = self._now()
-        if link is None or not self._config["recall"] or not capture.cut(query).strip():
+        if link is None or link.context == "flush" or not self._config["recall"] or not capture.cut(query).strip():
             return ""
-        deadline = time.monotonic() + BUDGET
-        hold = link.hold(self._complete)
-        if not self._is_open(hold, deadline):
-            return ""
-        # What was just said should be found; it is stored within milliseconds, and not waited for beyond that.
-        link.outbox.wait_empty(max(0.0, min(GRACE, deadline - time.monotonic())))
-        conversation = link.conversation(session_id or self._session)
-        left = deadline - time.monotonic()
-        words = {
-            "agent": AGENT,
-            "sessionId": conversation.id,
-            "namespace": conversation.namespace,
-            "userText": capture.cut(query),
-            "ts": int(time.time() * 1000),
-            "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
-        }
-        found = link.request(conversation, hold, "turn.start", words, deadline) or {}
-        conversation.episode = str((found.get("query") or {}).get("episodeId") or conversation.episode)
+        text, self._status = recall(link, self._complete, session_id or self._session, capture.cut(query))
         once.well("prefetch")
-        hits, text = found.get("hits") or [], str(found.get("injectedContext") or "")
-        if hits or found.get("cut"):
-            self._status = host.recall_status(LABEL + (" (not all of it was read yet)" if found.get("cut") else ""), len(hits))
-        return text if hits else ""
-
-    def _is_open(self, hold: Any, deadline: float) -> bool:
-        """Whether the store can be asked. A helper that has just been started gets a moment; then, how far it is becomes
-        the status."""
-        grace_ends = 0.0
-        while True:
-            health = again(lambda left: hold.request("core.health", {}, timeout=left, idempotent=True), deadline)
-            phase = str(health.get("phase") or "ready")
-            if phase == "ready":
-                return True
-            if not grace_ends:
-                grace_ends = time.monotonic() + GRACE - float(health.get("uptimeMs") or 0) / 1000
-            if phase == "failed" or time.monotonic() >= min(grace_ends, deadline):
-                break
-            time.sleep(0.005)
-        if phase == "failed":
-            once.warn("store", f"the memory cannot be opened: {health.get('error')}. Turns wait on disk meanwhile")
-        progress = health.get("progress") or {}
-        share = f" {100 * progress['done'] // progress['total']} %" if progress.get("total") else ""
-        self._status = host.recall_status(f"{LABEL} ({phase}{share})", 0)
-        return False
+        return text
 
     @guarded(lambda: None)
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
@@ -358,6 +290,8 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
                 return
             link.listen(old, self._listener(), False)
             link.listen(self._session, self._listener(), True)
+            if parent_session_id:
+                link.conversation(self._session).meta["parentSessionId"] = str(parent_session_id)
             if reset and link.context != "flush":
                 self._end_session(link, old)
             else:

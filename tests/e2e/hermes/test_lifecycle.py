@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,6 +127,14 @@ class Lifecycle(HermesTest):
         providers[1].on_turn_start(2, "y")
         self.assertEqual([len(new._hooks[name]) for name in names], [1, 1, 1])
         self.assertEqual([len(old._hooks[name]) for name in names], [1, 1, 1])
+        # Another copy of the plugin, as a second profile or a reload has it: still one.
+        copy = os.path.join(self.home, "plugins", "holdfast")
+        shutil.copytree(PLUGIN, copy)
+        other = sim.load_provider(copy)
+        other.initialize("s7", hermes_home=os.path.join(self.home, "other"))
+        self.assertIsNot(type(other), type(providers[0]))
+        self.assertEqual([len(new._hooks[name]) for name in names], [1, 1, 1])
+        other.shutdown()
         new.invoke_hook("post_tool_call", tool_name="terminal", args={"c": 1}, result="ok", session_id="s1")
         new.invoke_hook("post_tool_call", tool_name="nobody's", args={}, result="ok", session_id="")
         new.invoke_hook("post_tool_call", tool_name="stranger's", args={}, result="ok", session_id="other")
