@@ -52,6 +52,12 @@ def places(hermes_home: str = "") -> Places:
     return Places(root, os.path.join(root, "config.json"), os.path.join(root, "memory"), os.path.join(root, "queue"))
 
 
+def make_private(where: Places) -> None:
+    """The folders that are ours, for the user alone."""
+    for path in (where.root, where.memory):
+        os.makedirs(path, mode=0o700, exist_ok=True)
+
+
 def checked(values: "Dict[str, Any]") -> "Dict[str, Any]":
     """The known values of the right kind; raises ValueError for a known key with a wrong value."""
     out: "Dict[str, Any]" = {}
@@ -99,7 +105,7 @@ def save(where: Places, values: "Dict[str, Any]") -> None:
         before = load(where)
     except ValueError:
         before = dict(DEFAULTS)
-    os.makedirs(where.root, mode=0o700, exist_ok=True)
+    make_private(where)
     temporary = f"{where.config}.{os.getpid()}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

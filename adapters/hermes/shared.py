@@ -85,7 +85,7 @@ class Shared:
                 self._supervisor = self.package.Supervisor()
                 atexit.register(self._at_exit)  # after the supervisor's own, so it runs before that
             supervisor = self._supervisor
-        os.makedirs(where.memory, mode=0o700, exist_ok=True)
+        settings.make_private(where)
         return supervisor.hold(**options)
 
     def outbox(self, where: settings.Places, options: "Dict[str, Any]") -> Outbox:

@@ -34,6 +34,30 @@ class Members(HermesTest):
         with self.assertRaises(TypeError):  # the control: one member is missing
             broken()
 
+    def test_what_is_remembered_is_for_the_user_alone(self) -> None:
+        mute = os.path.join(self.home, "mute")
+        with open(mute, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nwhile read line; do :; done\n")
+        os.chmod(mute, 0o755)
+        os.environ["HOLDFAST_MEMORY"] = mute  # never answers, so that something waits
+        self.addCleanup(lambda: os.environ.pop("HOLDFAST_MEMORY", None))
+        home = os.path.join(self.home, "fresh")
+        before = os.umask(0)
+        try:
+            provider = self.provider("s", hermes_home=home)
+            provider.sync_turn("private words", "x")
+            seen = 0
+            for folder, _, files in os.walk(os.path.join(home, "holdfast")):
+                self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700, folder)
+                for name in files:
+                    self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode), 0o600, name)
+                    seen += name.endswith(".json")
+            self.assertEqual(seen, 1)
+        finally:
+            os.umask(before)
+        provider._link.outbox.release()  # nothing will ever be answered
+        provider.shutdown()
+
     def test_one_provider_serves_many_sessions(self) -> None:
         provider = self.provider("own")
         for turn in range(3):
