@@ -32,7 +32,7 @@ Seen Contender::take() {
     }
     auto stamp = sys::boottime_ms();
     auto before = read_record(location_);
-    std::uint64_t last = lock_->read_epoch();
+    std::uint64_t last = sight_.epoch; // seen inside the door, where it does not change
     if (last == 0 && before && before->epoch < (std::uint64_t{1} << 62))
         last = before->epoch;
     // The epoch first: whoever finds our PID in byte 1 must not take us for the epoch of a predecessor that
@@ -62,15 +62,14 @@ Seen Contender::take() {
         return fail_with(std::move(life.error()));
     }
 
-    auto identity = sys::identify_self(sys::random_token());
-    if (!identity)
-        return fail_with(std::move(identity.error()));
+    if (!identify_self())
+        return Seen::deadline;
     core::Record record{.name = location_.name,
                         .epoch = last + 1,
                         .progress_at = stamp,
                         .since = stamp,
                         .since_unix_ms = sys::unix_ms(),
-                        .identity = std::move(*identity),
+                        .identity = std::move(*self_),
                         .version = HOLDFAST_VERSION,
                         .argv = options_.argv,
                         .address = options_.address,
@@ -84,6 +83,8 @@ Seen Contender::take() {
         record.session = before->session;
         record.helper = before->helper;
     }
+    if (purpose_.helper)
+        record.helper = std::move(purpose_.helper);
     if (before && before->identity.boot_id == record.identity.boot_id)
         record.takeovers = core::recent_takeovers(*before, stamp);
     if (counted_takeover_)
@@ -98,6 +99,18 @@ Seen Contender::take() {
                          .attached_to = {}};
     lock_.reset();
     return Seen::nobody;
+}
+
+bool Contender::identify_self() {
+    if (self_)
+        return true;
+    auto identity = sys::identify_self(sys::random_token());
+    if (!identity) {
+        (void)fail_with(std::move(identity.error()));
+        return false;
+    }
+    self_ = std::move(*identity);
+    return true;
 }
 
 } // namespace holdfast::slot

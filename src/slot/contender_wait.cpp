@@ -73,6 +73,8 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     if (!waiter)
         return fail_with(std::move(waiter.error()));
     waiter_ = std::move(*waiter);
+    if (purpose_.take && !identify_self())
+        return Seen::deadline;
     if (wants_every_word() && !watch_) {
         if (auto made = sys::FileWatch::on_directory(location_.directory))
             watch_ = std::move(*made);
@@ -121,6 +123,7 @@ Seen Contender::wait_for_news() {
             auto accepted = waiter_->accept();
             if (!accepted)
                 return fail_with(std::move(accepted.error()));
+            done_waiting_.push_back(std::move(*waiter_));
             waiter_.reset();
             if (waiting_for_ == LockByte::door) {
                 door_.emplace(*lock_);
