@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
 
@@ -59,6 +60,8 @@ public:
         if (!child)
             give_up(child.error().message);
         child_ = std::move(*child);
+        const int fd = child_.out().fd(); // a plain client blocks in read
+        ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     }
     void echo() {
         const std::string request = R"({"jsonrpc":"2.0","id":7,"method":"echo","params":{"text":"hello"}})"

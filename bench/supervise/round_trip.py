@@ -26,7 +26,7 @@ def main(helper: str, blocks: int) -> None:
 
         def bare_echo(number: int) -> None:
             request = {"jsonrpc": "2.0", "id": number, "method": "echo", "params": {"text": "hello"}}
-            bare.stdin.write(json.dumps(request).encode() + b"\n")
+            bare.stdin.write(json.dumps(request, separators=(",", ":")).encode() + b"\n")
             assert json.loads(out.readline())["result"] == {"text": "hello"}
 
         with holdfast.Supervisor() as supervisor:

@@ -252,6 +252,10 @@ public:
     // The same without waiting: for the handle's wait(), and for `answered` (which may be empty).
     Result<PendingCall> start(std::string_view method, std::string_view params_json,
                               const RequestOptions& options, Answered answered = {});
+    // Between the two: waits at most so long, and gives the handle. For hosts that look after something else
+    // now and then. Quicker than start() and wait().
+    Result<PendingCall> start_and_wait(std::string_view method, std::string_view params_json,
+                                       const RequestOptions& options, std::optional<Millis> at_most);
     // To the present generation; `closed` when none is ready.
     Result<void> notify(std::string_view method, std::string_view params_json = {});
 
@@ -273,6 +277,8 @@ public:
     void release() noexcept;
 
 private:
+    Result<std::shared_ptr<supervise::CallState>>
+    make_call(std::string_view method, std::string_view params_json, const RequestOptions& options);
     std::shared_ptr<supervise::Helper> helper_;
     std::uint64_t tag_ = 0;
 };

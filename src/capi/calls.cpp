@@ -52,6 +52,18 @@ hf_error hf_hold_start(hf_hold* hold, const char* method, const char* params, in
     });
 }
 
+hf_error hf_hold_start_and_wait(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
+                                unsigned flags, uint64_t only, int64_t wait_ms, hf_call** out) {
+    return guarded([&] {
+        auto call = hold->hold.start_and_wait(view(method), view(params),
+                                              request_options(timeout_ms, flags, only), timeout(wait_ms));
+        if (!call)
+            return failed(call.error());
+        *out = new hf_call{std::move(*call)};
+        return HF_OK;
+    });
+}
+
 hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                             unsigned flags, uint64_t only, hf_answered answered, void* user,
                             hf_release release, hf_call** out) {

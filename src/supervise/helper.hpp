@@ -35,6 +35,8 @@ public:
     // Waits for the answer, reading the helper's output itself where it can: the answer then comes to the
     // thread that wants it, without a change of threads. False when it is not there by `due`.
     bool await(CallState& call, core::Moment due);
+    // Both in one: nothing else is woken when the answer comes at once.
+    bool submit_and_await(const std::shared_ptr<CallState>& call, core::Moment due);
     Result<void> notify(rpc::HoldTag hold, std::string_view method, std::string_view params);
     Result<rpc::RegistrationId> subscribe(rpc::HoldTag hold, std::string_view method, Notified notified);
     Result<rpc::RegistrationId> serve(rpc::HoldTag hold, std::string_view method, Served served);
@@ -125,6 +127,10 @@ private:
     [[nodiscard]] bool may_lead() const;
     void evict_leader(std::unique_lock<std::mutex>& lock);
     void wake_leader() const;
+    void make_leader_wake();
+    int begin_to_lead(const CallState& call); // the descriptor to read
+    void end_to_lead(int output);
+    void lead(CallState& call, int output, core::Moment due); // without the lock
 
     const std::string key_;
     const std::string label_;

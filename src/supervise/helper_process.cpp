@@ -130,18 +130,21 @@ void Helper::hear(const keep::Message& message) {
             const std::scoped_lock lock(mutex_); // others ask for its number
             kept_->see_helper(pid);
         }
+        {
+            Turn turn(*this);
+            helper_spawned_ = true;
+            peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
+                                                static_cast<rpc::PeerEvents&>(*this));
+            watch_output();
+            apply(core::Event::of(EventKind::spawned, machine_.generation));
+            if (spec_.ready_by == ReadyBy::start)
+                apply(core::Event::of(EventKind::ready, machine_.generation));
+            else if (spec_.ready_by == ReadyBy::health)
+                health_due_ = now_moment();
+        }
+        // Those who wait for the helper do not wait for files.
         kept_->note_helper(message.values.size() > 1 ? message.values[1] : "plain");
         log_event(kept_->generation() > 1 ? "respawned" : "spawned");
-        Turn turn(*this);
-        helper_spawned_ = true;
-        peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
-                                            static_cast<rpc::PeerEvents&>(*this));
-        watch_output();
-        apply(core::Event::of(EventKind::spawned, machine_.generation));
-        if (spec_.ready_by == ReadyBy::start)
-            apply(core::Event::of(EventKind::ready, machine_.generation));
-        else if (spec_.ready_by == ReadyBy::health)
-            health_due_ = now_moment();
     } else if (message.word == "failed" || message.word == "refused") {
         const int error = message.word == "failed" ? static_cast<int>(message.number(0)) : 0;
         Turn turn(*this);

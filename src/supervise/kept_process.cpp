@@ -46,8 +46,9 @@ std::vector<std::string> environment_of(const HelperSpec& spec, const std::strin
 }
 
 Result<registry::Entry> make_entry(const HelperSpec& spec, const core::Places& places,
-                                   const std::string& label) {
+                                   const std::string& label, std::uint64_t generation) {
     core::HelperFacts facts;
+    facts.restarts = static_cast<std::uint32_t>(generation - 1);
     facts.label = label;
     facts.stop_plan = spec.stop_plan;
     facts.host_pid = ::getpid();
@@ -73,7 +74,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     auto plan = core::parse_stop_plan(spec.stop_plan);
     auto containment = keep::parse_containment(spec.containment);
     auto host = sys::PidFd::open(::getpid());
-    auto entry = make_entry(spec, place.places, label);
+    auto entry = make_entry(spec, place.places, label, generation);
     if (!plan || !containment || !host || !entry)
         return std::unexpected(!plan          ? plan.error()
                                : !containment ? containment.error()
@@ -89,13 +90,10 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
         if (auto made = sys::make_directories(directory); !made)
             return std::unexpected(made.error());
         options.log = core::cat(directory, '/', entry->id(), ".log");
+        if (auto written = entry->update([&](core::HelperFacts& facts) { facts.log = options.log; });
+            !written)
+            return std::unexpected(written.error());
     }
-    if (auto written = entry->update([&](core::HelperFacts& facts) {
-            facts.log = options.log;
-            facts.restarts = static_cast<std::uint32_t>(generation - 1);
-        });
-        !written)
-        return std::unexpected(written.error());
 
     // The keeper's ends of pipes and socket must be in no other process when this is over.
     const sys::ForkShield::NoFork no_fork;

@@ -24,7 +24,7 @@ libdir=$(dirname "$library")
 visible=$(nm -D --defined-only "$library" | awk '{print $3}')
 stray=$(printf '%s\n' "$visible" | grep -v '^hf_[a-z_]*@@HOLDFAST_1$' | grep -v '^HOLDFAST_1$' || true)
 [ -z "$stray" ] || fail "visible, and should not be: $stray"
-documented=$(grep -o 'HF_API [^;]*' "$source/include/holdfast.h" | grep -o 'hf_[a-z_]*(' | tr -d '(' | sort -u)
+documented=$(tr '\n' ' ' <"$source/include/holdfast.h" | grep -o 'HF_API [^;]*' | grep -o 'hf_[a-z_]*(' | tr -d '(' | sort -u)
 for name in $documented; do
     printf '%s\n' "$visible" | grep -q "^$name@@" || fail "$name is documented and not there"
 done

@@ -93,14 +93,23 @@ class Hosts(HoldfastTest):
             import threading
             kept = hold()
             kept.wait_ready()
-            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-            try:
-                kept.request("sleep", {"ms": 60000}, timeout=60)
-            except KeyboardInterrupt:
-                print("interrupted")
+            def interrupted(wait):
+                threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                try:
+                    wait()
+                except KeyboardInterrupt:
+                    print("interrupted")
+            interrupted(lambda: kept.request("sleep", {"ms": 60000}, timeout=60))
+            interrupted(lambda: kept.start("sleep", {"ms": 60000}, timeout=60).wait())
+            opening = kept.session(lambda on: on.request("sleep", {"ms": 60000}, timeout=60))
+            interrupted(lambda: opening.request("echo"))
+            opened = kept.session()
+            opened.request("echo")
+            interrupted(lambda: opened.request("sleep", {"ms": 60000}, timeout=60))
+            os._exit(0)  # the abandoned opening still waits for its answer
             """
         )
-        self.assertEqual(out, "interrupted\n")
+        self.assertEqual(out, "interrupted\n" * 4)
         self.assertTrue(eventually(lambda: not self.helpers()))
 
 
