@@ -131,13 +131,13 @@ bool Owner::turn() {
     if (monotonic_ms() >= leave_until_ms_)
         return false;
     // Our own client has its answers first; what others have not read yet stays in their ledgers.
-    return !(own_done_ && all_settled() && *leave_committed_);
+    return !(own_done_ && all_settled() && *leave_committed_ && !somebody_is_ending());
 }
 
 // Whether there is a reason to stay although our own client is gone. Attached clients are none: one of their
 // processes takes over.
 bool Owner::wanted() const {
-    if (desk_->holds() > 0)
+    if (desk_->holds() > 0 || somebody_is_ending())
         return true;
     if (!options_.daemon || shutdown_asked_)
         return false;
@@ -145,6 +145,15 @@ bool Owner::wanted() const {
         return true;
     const auto since = std::max(last_seen_ms_, desk_->last_touch_ms());
     return monotonic_ms() - since < options_.idle->count();
+}
+
+// An attached client that is on its way out is seen out here: the next owner would not know that it had asked
+// to go.
+bool Owner::somebody_is_ending() const {
+    return std::ranges::any_of(clients_, [&](const Client& client) {
+        return !client.own && client.stage != Stage::resting &&
+               (client.stage != Stage::serving || (!leaving_ && client.stream->ended()));
+    });
 }
 
 bool Owner::all_settled() const {

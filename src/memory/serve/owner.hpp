@@ -72,6 +72,7 @@ private:
     void finish(Client& client);
     void begin_leaving(std::int64_t at_most_ms, std::string reason);
     [[nodiscard]] bool all_settled() const;
+    [[nodiscard]] bool somebody_is_ending() const;
     [[nodiscard]] bool wanted() const;
     [[nodiscard]] int next_timeout() const;
     void tell_attached();
