@@ -33,13 +33,13 @@ class Hosts(HoldfastTest):
 
     def test_stderr_of_a_helper_goes_where_it_was_told(self) -> None:
         code = """
-        import glob
+        import glob, pathlib
         words = ["/bin/sh", "-c", "echo heard >&2; exec \\"$0\\" \\"$@\\"", *sys.argv[1:]]
         for errors in ("log", "discard"):
             supervisor.hold(words, errors=errors, key=errors).request("echo")
         supervisor.close()
         logs = glob.glob(os.environ["HOLDFAST_HOME"] + "/state/*/logs/*.log")
-        print([open(one).read() for one in logs])
+        print([pathlib.Path(one).read_text() for one in logs])
         """
         self.assertEqual(self.run_host(code), "['heard\\n']\n")  # and nothing on the host's own
         told = self.run_python(START + "hold().request('echo')", "/bin/sh", "-c", "echo heard >&2; exec \"$0\" \"$@\"", *self.helper())
