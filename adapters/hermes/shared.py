@@ -63,7 +63,7 @@ def helper_options(where: settings.Places) -> "Dict[str, Any]":
         "health_method": "core.health",
         "errors": "log",
         # What was written before the end of its input gets the time to be committed.
-        "stop_plan": "eof:10s,term:10s,kill",
+        "stop_plan": "eof:5s,term:5s,kill",
     }
 
 

@@ -91,16 +91,16 @@ int install(const Places& places, const Arguments& arguments) {
     if (!before)
         return fail_with(before.error());
     // Before anything is changed: can the configuration be?
-    auto after = core::yaml_with(before->value_or(""), provider_key, provider_name);
+    auto after = core::yaml_with(before->text, provider_key, provider_name);
     if (!after)
         return fail_with(about(places.config, after.error()));
     if (auto copied = install_plugin(*source, places.plugin); !copied)
         return fail_with(copied.error());
     print(cat("plugin:  ", places.plugin, '\n'));
-    if (!*before || **before != *after) {
-        if (*before) {
+    if (!before->there || before->text != *after) {
+        if (before->there) {
             // The backup first: a crash in between leaves nothing to regret.
-            if (auto kept = write_file_of_others(places.backup, **before); !kept)
+            if (auto kept = write_file_of_others(places.backup, before->text); !kept)
                 return fail_with(kept.error());
         } else {
             ::unlink(places.backup.c_str()); // of an earlier life
@@ -123,17 +123,17 @@ Result<std::string> undo(const Places& places) {
         return std::unexpected(now.error());
     if (!before)
         return std::unexpected(before.error());
-    if (!*now)
+    if (!now->there)
         return "there is no configuration to undo";
-    auto provider = core::yaml_value(**now, provider_key);
+    auto provider = core::yaml_value(now->text, provider_key);
     if (!provider)
         return std::unexpected(about(places.config, provider.error()));
-    if (*provider != provider_name)
+    if (provider->value_or("") != provider_name)
         return cat(places.config, " names another provider and stays as it is");
-    auto written = core::yaml_with(before->value_or(""), provider_key, provider_name);
-    if (written && *written == **now && *written != before->value_or("")) {
-        if (*before) {
-            if (auto done = write_file_of_others(places.config, **before); !done)
+    auto written = core::yaml_with(before->text, provider_key, provider_name);
+    if (written && *written == now->text && *written != before->text) {
+        if (before->there) {
+            if (auto done = write_file_of_others(places.config, before->text); !done)
                 return std::unexpected(done.error());
             ::unlink(places.backup.c_str());
             return cat(places.config, " is as it was before");
@@ -141,10 +141,11 @@ Result<std::string> undo(const Places& places) {
         ::unlink(places.config.c_str());
         return cat(places.config, " is gone, as there was none before");
     }
-    auto former = core::yaml_value(before->value_or(""), provider_key);
-    auto text = former && *former && **former != provider_name
-                    ? core::yaml_with(**now, provider_key, **former)
-                    : core::yaml_without(**now, provider_key);
+    auto before_value = core::yaml_value(before->text, provider_key);
+    std::string former = before_value ? before_value->value_or("") : "";
+    bool restore = !former.empty() && former != provider_name;
+    auto text = restore ? core::yaml_with(now->text, provider_key, former)
+                        : core::yaml_without(now->text, provider_key);
     if (!text)
         return std::unexpected(about(places.config, text.error()));
     if (auto done = write_file_of_others(places.config, *text); !done)
@@ -197,7 +198,7 @@ int status(const Places& places, bool as_json) {
     auto config = read_file_of_others(places.config);
     if (!config)
         return fail_with(config.error());
-    auto provider = core::yaml_value(config->value_or(""), provider_key);
+    auto provider = core::yaml_value(config->text, provider_key);
     std::string named = provider ? provider->value_or("") : "";
     bool active = there && missing.empty() && named == provider_name;
     auto waiting = count_waiting(places.data + "/queue");

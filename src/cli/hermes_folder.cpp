@@ -231,13 +231,13 @@ Result<bool> remove_plugin(const std::string& target) {
     return true;
 }
 
-Result<std::optional<std::string>> read_file_of_others(const std::string& path) {
+Result<FileText> read_file_of_others(const std::string& path) {
     if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
-        return std::nullopt;
+        return FileText{};
     auto text = read_all(path);
     if (!text)
         return std::unexpected(text.error());
-    return std::move(*text);
+    return FileText{.there = true, .text = std::move(*text)};
 }
 
 Result<void> write_file_of_others(const std::string& path, std::string_view text) {

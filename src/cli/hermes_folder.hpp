@@ -26,7 +26,11 @@ Result<void> install_plugin(const std::string& source, const std::string& target
 Result<bool> remove_plugin(const std::string& target);
 
 // Files of others, whole: their mode is kept and a symbolic link stays one.
-Result<std::optional<std::string>> read_file_of_others(const std::string& path);
+struct FileText {
+    bool there = false;
+    std::string text; // empty when it is not there
+};
+Result<FileText> read_file_of_others(const std::string& path);
 Result<void> write_file_of_others(const std::string& path, std::string_view text);
 
 } // namespace holdfast::cli

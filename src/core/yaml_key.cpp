@@ -48,8 +48,11 @@ std::size_t value_at(std::string_view text, const Line& line, std::string_view n
     if (text.substr(at, name.size()) != name)
         return text.npos;
     at += name.size();
-    if (quote && (at >= line.end || text[at++] != quote))
-        return text.npos;
+    if (quote) {
+        if (at >= line.end || text[at] != quote)
+            return text.npos;
+        ++at;
+    }
     while (at < line.end && text[at] == ' ')
         ++at;
     if (at >= line.end || text[at] != ':' ||
@@ -90,14 +93,16 @@ bool is_nothing(std::string_view value) {
            value == "NULL";
 }
 
+constexpr std::size_t none = std::string_view::npos;
+
 // What was found of the section and the key.
 struct Found {
     std::vector<Line> lines;
-    std::optional<std::size_t> section; // index of its line
+    std::size_t section = none; // index of its line
     Span section_value;
     std::size_t after = 0;  // index of the first line behind the section's block
     std::size_t indent = 0; // of its members; 0 when it has none
-    std::optional<std::size_t> key;
+    std::size_t key = none;
     Span value;
     bool has_others = false;
 };
@@ -107,7 +112,7 @@ std::unexpected<Error> by_hand(YamlKey where, std::string_view why) {
 }
 
 Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
-    for (std::size_t i = *found.section + 1; i < found.after; ++i) {
+    for (std::size_t i = found.section + 1; i < found.after; ++i) {
         const Line& line = found.lines[i];
         if (!line.content)
             continue;
@@ -116,13 +121,13 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
         if (found.indent == 0) {
             found.indent = line.indent;
             if (text.substr(line.begin + line.indent, 2) == "- " || text[line.begin + line.indent] == '{')
-                return by_hand(where, cat("\"", where.section, "\" in line ", *found.section + 1,
+                return by_hand(where, cat("\"", where.section, "\" in line ", found.section + 1,
                                           " is not a block of keys"));
         }
         if (line.indent < found.indent)
             return by_hand(where, cat("line ", i + 1, " is indented less than the lines before it"));
         if (line.indent > found.indent) {
-            if (found.key && i == *found.key + 1)
+            if (found.key != none && i == found.key + 1)
                 return by_hand(where, cat("the value of \"", where.key, "\" goes on in line ", i + 1));
             continue; // belongs to a member above it
         }
@@ -131,9 +136,9 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
             found.has_others = true;
             continue;
         }
-        if (found.key)
+        if (found.key != none)
             return by_hand(
-                where, cat("\"", where.key, "\" is there twice, in lines ", *found.key + 1, " and ", i + 1));
+                where, cat("\"", where.key, "\" is there twice, in lines ", found.key + 1, " and ", i + 1));
         found.key = i;
         found.value = trimmed_value(text, line, at);
         if (found.value.end > found.value.begin &&
@@ -166,17 +171,17 @@ Result<Found> look(std::string_view text, YamlKey where) {
         if (!began && (words.starts_with('{') || words.starts_with('[') || words.starts_with("- ")))
             return by_hand(where, "it is not written as a block of keys");
         began = true;
-        if (found.section && found.after == 0) {
+        if (found.section != none && found.after == 0) {
             if (words.starts_with("- "))
                 return by_hand(where,
-                               cat("\"", where.section, "\" in line ", *found.section + 1, " is a list"));
+                               cat("\"", where.section, "\" in line ", found.section + 1, " is a list"));
             found.after = i;
         }
         std::size_t at = value_at(text, line, where.section);
         if (at == text.npos)
             continue;
-        if (found.section)
-            return by_hand(where, cat("\"", where.section, "\" is there twice, in lines ", *found.section + 1,
+        if (found.section != none)
+            return by_hand(where, cat("\"", where.section, "\" is there twice, in lines ", found.section + 1,
                                       " and ", i + 1));
         found.section = i;
         found.section_value = trimmed_value(text, line, at);
@@ -185,7 +190,7 @@ Result<Found> look(std::string_view text, YamlKey where) {
         if (!is_nothing(value))
             return by_hand(where, cat("\"", where.section, "\" in line ", i + 1, " is not a block of keys"));
     }
-    if (!found.section)
+    if (found.section == none)
         return found;
     if (found.after == 0)
         found.after = found.lines.size();
@@ -211,7 +216,7 @@ Result<std::optional<std::string>> yaml_value(std::string_view text, YamlKey whe
     auto found = look(text, where);
     if (!found)
         return std::unexpected(found.error());
-    if (!found->key)
+    if (found->key == none)
         return std::nullopt;
     auto value = text.substr(found->value.begin, found->value.end - found->value.begin);
     return is_nothing(value) ? std::nullopt : std::optional(unquoted(value));
@@ -223,7 +228,7 @@ Result<std::string> yaml_with(std::string_view text, YamlKey where, std::string_
         return std::unexpected(found.error());
     std::string out(text);
     std::string_view line_end = line_end_of(text);
-    if (found->key) {
+    if (found->key != none) {
         auto [begin, end] = found->value;
         if (unquoted(text.substr(begin, end - begin)) == value)
             return out;
@@ -231,12 +236,12 @@ Result<std::string> yaml_with(std::string_view text, YamlKey where, std::string_
         out.replace(begin, end - begin, cat(blank_before ? "" : " ", value));
         return out;
     }
-    if (!found->section) {
+    if (found->section == none) {
         if (!out.empty() && out.back() != '\n')
             out += line_end;
         return out + cat(where.section, ":", line_end, "  ", where.key, ": ", value, line_end);
     }
-    const Line& line = found->lines[*found->section];
+    const Line& line = found->lines[found->section];
     std::string member =
         cat(std::string(found->indent ? found->indent : 2, ' '), where.key, ": ", value, line_end);
     if (line.next == line.end) // the last line, without an end of its own
@@ -256,12 +261,12 @@ Result<std::string> yaml_without(std::string_view text, YamlKey where) {
     if (!found)
         return std::unexpected(found.error());
     std::string out(text);
-    if (!found->key)
+    if (found->key == none)
         return out;
-    const Line& key = found->lines[*found->key];
+    const Line& key = found->lines[found->key];
     out.erase(key.begin, key.next - key.begin);
     if (!found->has_others) {
-        const Line& section = found->lines[*found->section];
+        const Line& section = found->lines[found->section];
         out.erase(section.begin, section.next - section.begin);
     }
     return out;
