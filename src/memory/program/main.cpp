@@ -6,6 +6,7 @@
 #include "memory/serve/stdio_server.hpp"
 #include "memory/service/service.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/transfer/bridge.hpp"
 #include "sys/fd.hpp"
 
 #include <malloc.h>
@@ -37,6 +38,7 @@ constexpr std::int64_t drain_ms = 10'000;
 struct Flags {
     std::string agent = "default";
     std::string home;
+    std::string lines_of; // only turn this database into lines
     bool daemon = false;
 };
 
@@ -63,6 +65,8 @@ std::optional<Flags> parse(int argc, char** argv) {
                 std::fputs("holdfast-memory: --runtime-scope takes hexadecimal digits\n", stderr);
                 return std::nullopt;
             }
+        } else if (flag.starts_with("--lines-of=") && flag.size() > 11) {
+            flags.lines_of = flag.substr(11);
         } else if (flag == "--daemon") {
             flags.daemon = true;
         } else if (flag != "--no-viewer") {
@@ -157,6 +161,20 @@ void tell_person(const memory::Progress& progress) {
                  static_cast<unsigned long long>(progress.done * 100 / progress.total));
 }
 
+// For `holdfast memory import`: another program's database as lines on stdout.
+int write_lines_of(const std::string& path) {
+    bool written = true;
+    auto done = memory::read_bridge(path, [&](std::string_view line) {
+        written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
+                  std::fputc('\n', stdout) != EOF;
+        return written;
+    });
+    written = std::fflush(stdout) == 0 && written;
+    if (!done)
+        std::fprintf(stderr, "holdfast-memory: %s\n", done.error().message.c_str());
+    return done && written ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -165,6 +183,8 @@ int main(int argc, char** argv) {
     if (!flags)
         return 2;
     std::signal(SIGPIPE, SIG_IGN);
+    if (!flags->lines_of.empty())
+        return write_lines_of(flags->lines_of);
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
