@@ -23,7 +23,10 @@ namespace holdfast::test {
 
 class MemoryProcess {
 public:
-    explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {}) {
+    // `variables`: added to the environment, "NAME=value".
+    explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {},
+                           std::vector<std::string> variables = {}) {
+        std::signal(SIGPIPE, SIG_IGN); // a process that is gone is seen by what it does not answer
         int in[2];
         int out[2];
         if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
@@ -38,7 +41,13 @@ public:
         for (auto& word : more)
             argv.push_back(word.data());
         argv.push_back(nullptr);
-        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) != 0)
+        std::vector<char*> environment;
+        for (auto& variable : variables)
+            environment.push_back(variable.data());
+        for (char** variable = environ; *variable != nullptr; ++variable)
+            environment.push_back(*variable);
+        environment.push_back(nullptr);
+        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environment.data()) != 0)
             std::abort();
         posix_spawn_file_actions_destroy(&actions);
         ::close(in[0]);
@@ -54,7 +63,7 @@ public:
             ::kill(pid_, SIGKILL); // our own child, not reaped yet: the number is still its
             (void)wait();
         }
-        ::close(out_);
+        close_output();
     }
 
     [[nodiscard]] int pid() const { return pid_; }
@@ -65,6 +74,11 @@ public:
                 return;
             done += static_cast<std::size_t>(n);
         }
+    }
+    // The host goes away from its answers.
+    void close_output() {
+        if (out_ >= 0)
+            ::close(std::exchange(out_, -1));
     }
     void close_input() {
         if (in_ >= 0)

@@ -43,8 +43,14 @@ json::object contract_error(const Error& error) {
 
 namespace {
 
+std::string error_text(const json::value& id, json::object error) {
+    return json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}});
+}
+
+// For what never becomes a call.
 void send_error(const std::shared_ptr<Peer>& peer, const json::value& id, json::object error) {
-    peer->send(json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}}));
+    const auto ticket = peer->begin(json::serialize(id));
+    peer->answer(ticket, error_text(id, std::move(error)));
 }
 
 struct Named {
@@ -110,6 +116,20 @@ void Contract::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t li
                               cat("the line is longer than ", limit, " bytes; it was skipped")));
 }
 
+std::string Contract::lost(std::string_view raw_id) const {
+    return lost_text(raw_id);
+}
+
+std::string lost_text(std::string_view raw_id) {
+    boost::system::error_code failed;
+    auto id = json::parse(raw_id, failed);
+    return error_text(failed ? json::value(nullptr) : id,
+                      contract_error(-32000, "transport_closed",
+                                     "the process that served this request ended before it answered. Send it "
+                                     "again: a turn that was stored is not stored twice",
+                                     {{"retryable", true}}));
+}
+
 void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     json::parse_options options;
     options.max_depth = 200;
@@ -158,17 +178,32 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
     found(std::make_shared<Call>(*this, peer, std::move(answer_id), wants_answer, std::move(params)));
 }
 
+Contract::Call::Call(Contract& contract, std::shared_ptr<Peer> peer, json::value id, bool wants_answer,
+                     json::object params)
+    : contract_(contract)
+    , peer_(std::move(peer))
+    , id_(std::move(id))
+    , wants_answer_(wants_answer)
+    , params_(std::move(params)) {
+    if (wants_answer_)
+        ticket_ = peer_->begin(json::serialize(id_));
+}
+
+Contract::Call::~Call() {
+    refuse(contract_error(-32000, "internal", "the request was given up", {{"retryable", true}}));
+}
+
 void Contract::Call::answer(json::value result) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->send(
-        json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id_}, {"result", std::move(result)}}));
+    peer_->answer(ticket_, json::serialize(
+                               json::object{{"jsonrpc", "2.0"}, {"id", id_}, {"result", std::move(result)}}));
 }
 
 void Contract::Call::refuse(json::object error) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    send_error(peer_, id_, std::move(error));
+    peer_->answer(ticket_, error_text(id_, std::move(error)));
 }
 
 void Contract::Call::refuse_argument(std::string_view message) {

@@ -1,6 +1,7 @@
 // The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
 #pragma once
 
+#include "memory/service/peer.hpp"
 #include "memory/service/service.hpp"
 
 #include <boost/json.hpp>
@@ -15,31 +16,19 @@
 
 namespace holdfast::memory {
 
-// One client as the contract sees it. Outlives every answer that is still to come (shared).
-class Peer {
-public:
-    Peer() = default;
-    Peer(const Peer&) = delete;
-    Peer& operator=(const Peer&) = delete;
-    virtual ~Peer() = default;
-    // One message, without the newline. From any thread; never waits for the client to read.
-    virtual void send(std::string_view message) = 0;
-};
-
-class Contract {
+class Contract final : public Protocol {
 public:
     explicit Contract(Service& service)
         : service_(service) {}
 
     // Handles one line. The answer goes to the peer when it is there; a notification gets none.
-    void handle(const std::shared_ptr<Peer>& peer, std::string_view line);
+    void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
     // A line over the limit: an error with id null.
-    static void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit);
+    void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) override;
+    // transport_closed, retryable.
+    [[nodiscard]] std::string lost(std::string_view raw_id) const override;
     // The peer is gone: its subscriptions end.
-    void forget(const Peer* peer);
-
-    // Set when core.shutdown was asked: who serves should drain and leave when no client is left.
-    [[nodiscard]] bool shutdown_asked() const noexcept { return shutdown_asked_; }
+    void forget(const Peer* peer) override;
 
     // To the subscribers of that type, and to nobody else.
     void notify(std::string_view type, boost::json::object payload);
@@ -47,14 +36,13 @@ public:
     void log(std::string_view level, std::string_view channel, std::string_view message);
     std::string subscribe(const std::shared_ptr<Peer>& peer, bool logs, std::vector<std::string> types);
     bool unsubscribe(std::string_view id);
-    void ask_shutdown() {
-        shutdown_asked_ = true;
+    // Called from any thread when a client has asked for core.shutdown, after its answer. To be set before
+    // the first line is handled.
+    void on_shutdown(std::function<void(const Peer&)> ask) { on_shutdown_ = std::move(ask); }
+    void ask_shutdown(const Peer& peer) const {
         if (on_shutdown_)
-            on_shutdown_();
+            on_shutdown_(peer);
     }
-    // Called from any thread when a client asks for core.shutdown. To be set before the first line is
-    // handled.
-    void on_shutdown(std::function<void()> wake) { on_shutdown_ = std::move(wake); }
 
     // One call in flight. The methods get it and must answer exactly once.
     class Call;
@@ -73,10 +61,11 @@ private:
     std::vector<Subscription> subscriptions_;
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
     std::uint64_t sequence_ = 0;
-    std::atomic<bool> shutdown_asked_ = false;
-    std::function<void()> on_shutdown_;
+    std::function<void(const Peer&)> on_shutdown_;
 };
 
+// The answer to a request whose owner died: transport_closed, retryable. As good for any JSON-RPC dialect.
+std::string lost_text(std::string_view raw_id);
 // The error object of the contract: {code, message, data:{name, code, message, details?}}.
 boost::json::object contract_error(int code, std::string_view name, std::string_view message,
                                    boost::json::object details = {});

@@ -9,13 +9,14 @@ namespace holdfast::memory {
 
 class Contract::Call {
 public:
+    // Begins the request with its peer, when it wants an answer.
     Call(Contract& contract, std::shared_ptr<Peer> peer, boost::json::value id, bool wants_answer,
-         boost::json::object params)
-        : contract_(contract)
-        , peer_(std::move(peer))
-        , id_(std::move(id))
-        , wants_answer_(wants_answer)
-        , params_(std::move(params)) {}
+         boost::json::object params);
+
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    // Dropped without an answer, it is answered as an internal error: silence is the one wrong answer.
+    ~Call();
 
     void answer(boost::json::value result);
     void refuse(boost::json::object error);
@@ -53,6 +54,7 @@ private:
     std::shared_ptr<Peer> peer_;
     boost::json::value id_;
     bool wants_answer_;
+    Peer::Ticket ticket_ = 0;
     boost::json::object params_;
     bool answered_ = false;
 };

@@ -21,7 +21,8 @@ void core_health(const CallPointer& call) {
     json::object health{{"ok", failure.empty()},
                         {"version", HOLDFAST_VERSION},
                         {"uptimeMs", service.uptime_ms()},
-                        {"agent", service.options().agent},
+                        {"agent", call->peer()->agent().empty() ? std::string_view(service.options().agent)
+                                                                : call->peer()->agent()},
                         {"pid", static_cast<std::int64_t>(::getpid())},
                         {"paths",
                          {{"home", paths.home},
@@ -70,7 +71,7 @@ void core_shutdown(const CallPointer& call) {
                                    call->answer(json::object{{"ok", true}});
                                else
                                    call->refuse(done.error());
-                               call->contract().ask_shutdown();
+                               call->contract().ask_shutdown(*call->peer());
                            });
 }
 

@@ -79,13 +79,25 @@ Result<void> Service::open_store() {
         if (auto* recall = recall_ready_.load())
             recall->committed(changes);
     };
+    store_options.on_fenced = options_.on_fenced;
+    constexpr std::int64_t beat_ms = 50;
+    for (std::int64_t past = 0; past < options_.slow_open_ms; past += beat_ms) {
+        tell({Phase::recovering, static_cast<std::uint64_t>(past),
+              static_cast<std::uint64_t>(options_.slow_open_ms), "slowed down for a test"});
+        std::this_thread::sleep_for(std::chrono::milliseconds(beat_ms));
+    }
     auto store = Store::open(store_options, telling);
     if (!store)
         return std::unexpected(std::move(store.error()));
     auto recall = Recall::open(**store, paths_.index, telling);
     if (!recall)
         return std::unexpected(std::move(recall.error()));
-    store_ = std::move(*store);
+    {
+        const std::lock_guard lock(mutex_);
+        store_ = std::move(*store);
+        if (fence_asked_)
+            store_->fence();
+    }
     recall_ = std::move(*recall);
     recall_ready_ = recall_.get();
     return {};
@@ -189,6 +201,13 @@ void Service::worker() {
             changed_.wait(lock);
         --idle_workers_;
     }
+}
+
+void Service::fence() {
+    const std::lock_guard lock(mutex_);
+    fence_asked_ = true;
+    if (store_)
+        store_->fence();
 }
 
 Progress Service::progress() const {

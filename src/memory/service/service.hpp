@@ -35,7 +35,9 @@ struct ServiceOptions {
     // of that ownership. May wait for another owner to end; what it says meanwhile is shown by health. Empty:
     // not guarded.
     std::function<Result<std::int64_t>(const OnProgress&)> become_owner = {};
-    OnProgress on_progress = {}; // from the opening thread and the indexer; may be empty
+    OnProgress on_progress = {};          // from the opening thread and the indexer; may be empty
+    std::function<void()> on_fenced = {}; // from the writer thread: a newer owner was found in the store
+    std::int64_t slow_open_ms = 0;        // for tests: opening takes this much longer, and tells its progress
 };
 
 class Service {
@@ -62,6 +64,8 @@ public:
     [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
     [[nodiscard]] const HomePaths& paths() const noexcept { return paths_; }
     [[nodiscard]] std::int64_t uptime_ms() const noexcept;
+    // From now on every write is refused: the home was lost to another process.
+    void fence();
     // Writes and tasks that have not been answered yet.
     [[nodiscard]] std::size_t pending() const;
     // Waits until nothing is pending, at most this long. False: something still is.
@@ -102,6 +106,7 @@ private:
     std::deque<Queued> tasks_;
     std::size_t pending_ = 0;
     bool settled_ = false; // open, or failed for good
+    bool fence_asked_ = false;
     bool stopping_ = false;
     std::vector<std::thread> workers_;
     std::size_t idle_workers_ = 0;

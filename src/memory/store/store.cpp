@@ -85,6 +85,9 @@ void Store::run_batch(std::vector<Pending>& batch) {
 }
 
 Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
+    if (fenced_)
+        return fail(Errc::superseded,
+                    "this process no longer owns the memory store. Connect to the one that does");
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
     auto state =
@@ -98,7 +101,8 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
     if (!*row)
         return fail(Errc::io, "memory store: its state row is missing", EUCLEAN);
     if ((*state)->integer(0) != epoch_) {
-        fenced_ = true;
+        if (!fenced_.exchange(true) && options_.on_fenced)
+            options_.on_fenced();
         return fail(Errc::superseded, cat("this process owned the memory store as epoch ", epoch_, "; epoch ",
                                           (*state)->integer(0), " owns it now. Connect to that one"));
     }

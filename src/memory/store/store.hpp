@@ -62,6 +62,7 @@ struct StoreOptions {
     std::size_t checkpoint_frames = 1000; // start a background checkpoint when the WAL has this many pages
     std::size_t reset_frames = 16 * 1024; // when a WAL got this long, the writer helps to start it anew
     std::function<void(const RowChanges&)> on_changes; // on the writer thread, after the commit
+    std::function<void()> on_fenced; // on the writer thread, when a newer owner was found in the store
 };
 
 class Store {
@@ -102,6 +103,8 @@ public:
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] bool fenced() const noexcept { return fenced_; }
+    // Refuses every further write (Errc::superseded): the home is, or may be, another process's by now.
+    void fence() noexcept { fenced_ = true; }
     [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
     [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
     // Where a corrupt database was put at open; empty when there was none.
