@@ -83,7 +83,7 @@ constexpr std::array methods = {
     Named{"memory.list_world_models", memory_list_world_models},
     Named{"memory.search", memory_search},
     Named{"memory.sessions", memory_sessions},
-    Named{"memory.timeline", memory_timeline},
+    Named{"memory.timeline", memory_turns},
     Named{"policy.add", [](const CallPointer& call) { object_add(call, ObjectKind::policy); }},
     Named{"policy.archive", [](const CallPointer& call) { object_archive(call, ObjectKind::policy); }},
     Named{"retrieval.query", memory_search},

@@ -193,4 +193,61 @@ void memory_feedback(const CallPointer& call) {
         });
 }
 
+// The turns of an episode in order: all of them as the contract has it, or a page at a time when a limit is
+// given.
+void memory_turns(const CallPointer& call) {
+    const auto limit = call->integer("limit", false, 1, 500);
+    if (call->bad())
+        return;
+    if (!limit)
+        return memory_timeline(call);
+    const auto id = call->word("episodeId", true);
+    const auto text = call->text("after", false);
+    if (call->bad())
+        return;
+    const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);
+    if (!after)
+        return call->refuse_argument("after is not the next of an earlier page");
+    call->service().run([call, id, after = *after, limit = *limit](bool open) {
+        if (!open)
+            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
+        auto reader = call->service().store().reader();
+        if (!reader)
+            return call->refuse(reader.error());
+        auto episode = find_episode(**reader, id);
+        if (!episode)
+            return call->refuse(episode.error());
+        if (!*episode)
+            return call->refuse_missing("episode_not_found", cat("no episode ", id));
+        auto rows = (*reader)->prepare("SELECT ts, row FROM traces WHERE episode=?1 AND (ts, row) > (?2, ?3)"
+                                       " ORDER BY ts, row LIMIT ?4");
+        if (!rows)
+            return call->refuse(rows.error());
+        (*rows)->bind(1, (*episode)->row).bind(2, after.time).bind(3, after.row).bind(4, limit + 1);
+        const ScopedReset reset(**rows);
+        json::array list;
+        json::object shown;
+        Place last;
+        for (;;) {
+            auto there = (*rows)->step();
+            if (!there)
+                return call->refuse(there.error());
+            if (!*there)
+                break;
+            if (static_cast<std::int64_t>(list.size()) == limit) {
+                shown["next"] = to_text(last);
+                break;
+            }
+            last = {(*rows)->integer(0), (*rows)->integer(1)};
+            auto trace = trace_at(**reader, last.row);
+            if (!trace)
+                return call->refuse(trace.error());
+            if (*trace)
+                list.push_back(to_json(**trace));
+        }
+        shown["traces"] = std::move(list);
+        call->answer(std::move(shown));
+    });
+}
+
 } // namespace holdfast::memory

@@ -23,5 +23,7 @@ void memory_sessions(
 void memory_episodes(const CallPointer& call); // sessionId?, until? -> {episodes:[{id, sessionId, agent,
                                                // openedAt, closedAt, turns, title, lastTs}]}
 void memory_feedback(const CallPointer& call); // -> {feedback:[{…, summary}]}
+// memory.timeline with {limit, after?} as well -> {traces, next?}
+void memory_turns(const CallPointer& call);
 
 } // namespace holdfast::memory
