@@ -6,15 +6,15 @@ namespace {
 
 constexpr ProtocolTable build() {
     ProtocolTable table{};
-    // Every cell not named below is Do::never. Written out, though Cell's defaults say the same: g++ 12
+    // Every cell not named below is Do::never. Written out, though SlotCell's defaults say the same: g++ 12
     // leaves elements of a nested constexpr array that were never assigned as zeros in the object it emits,
     // while its own static_assert sees the defaults.
     for (auto& row : table)
-        row.fill(Cell{Step::left, Do::never});
-    auto cell = [&table](Step step, Seen seen, Step next, Do effect) {
-        table[static_cast<std::size_t>(step)][static_cast<std::size_t>(seen)] = Cell{next, effect};
+        row.fill(SlotCell{SlotStep::left, Do::never});
+    auto cell = [&table](SlotStep step, Seen seen, SlotStep next, Do effect) {
+        table[static_cast<std::size_t>(step)][static_cast<std::size_t>(seen)] = SlotCell{next, effect};
     };
-    using enum Step;
+    using enum SlotStep;
     using enum Seen;
 
     cell(door, door_granted, inside, Do::look_inside);
@@ -95,31 +95,31 @@ const ProtocolTable slot_protocol = built;
 // What must hold of the table by itself, checked when it is compiled.
 static_assert([] {
     for (std::size_t seen = 0; seen < seen_count; ++seen)
-        for (Step end : {Step::owner, Step::left})
+        for (SlotStep end : {SlotStep::owner, SlotStep::left})
             if (built[static_cast<std::size_t>(end)][seen].effect != Do::never)
                 return false; // an end is an end
     for (std::size_t step = 0; step < step_count; ++step) {
-        Cell newer = built[step][static_cast<std::size_t>(Seen::owner_newer)];
-        if (newer.effect != Do::never && newer.next != Step::left)
+        SlotCell newer = built[step][static_cast<std::size_t>(Seen::owner_newer)];
+        if (newer.effect != Do::never && newer.next != SlotStep::left)
             return false; // a newer owner is always left alone
         for (std::size_t seen = 0; seen < seen_count; ++seen) {
-            Cell cell = built[step][seen];
+            SlotCell cell = built[step][seen];
             bool takes = cell.effect == Do::take;
-            bool door_held = static_cast<Step>(step) == Step::inside ||
-                             static_cast<Step>(step) == Step::leftovers ||
-                             static_cast<Step>(step) == Step::leftovers_killed;
+            bool door_held = static_cast<SlotStep>(step) == SlotStep::inside ||
+                             static_cast<SlotStep>(step) == SlotStep::leftovers ||
+                             static_cast<SlotStep>(step) == SlotStep::leftovers_killed;
             if (takes && !door_held)
                 return false; // ownership begins inside the door only
             if ((cell.effect == Do::term_leftovers || cell.effect == Do::kill_leftovers) && !door_held)
                 return false; // leftovers are ended inside the door only
-            if (takes != (cell.next == Step::owner))
+            if (takes != (cell.next == SlotStep::owner))
                 return false;
         }
     }
     return true;
 }());
 
-std::string_view name_of(Step step) noexcept {
+std::string_view name_of(SlotStep step) noexcept {
     constexpr std::array<std::string_view, step_count> names{
         "door",   "inside", "leftovers", "leftovers_killed", "waiting", "patient", "asked",
         "killed", "owner",  "left"};

@@ -8,7 +8,7 @@
 
 namespace holdfast::core {
 
-enum class Step {
+enum class SlotStep {
     door,             // waiting for the door (byte 2)
     inside,           // holding the door, asking bytes 1 and 0
     leftovers,        // holding the door; a dead owner's processes hold life and were sent TERM
@@ -64,22 +64,22 @@ enum class Do {
     never,      // cannot happen; a bug if it does
 };
 
-struct Cell {
-    Step next = Step::left;
+struct SlotCell {
+    SlotStep next = SlotStep::left;
     Do effect = Do::never;
-    bool operator==(const Cell&) const = default;
+    bool operator==(const SlotCell&) const = default;
 };
 
-using ProtocolTable = std::array<std::array<Cell, seen_count>, step_count>;
+using ProtocolTable = std::array<std::array<SlotCell, seen_count>, step_count>;
 
 // The table itself. A cell with Do::never marks what the kernel's locks make impossible.
 extern const ProtocolTable slot_protocol;
 
-inline Cell protocol_step(Step step, Seen seen) {
+inline SlotCell protocol_step(SlotStep step, Seen seen) {
     return slot_protocol[static_cast<std::size_t>(step)][static_cast<std::size_t>(seen)];
 }
 
-std::string_view name_of(Step step) noexcept;
+std::string_view name_of(SlotStep step) noexcept;
 std::string_view name_of(Seen seen) noexcept;
 
 } // namespace holdfast::core

@@ -33,14 +33,29 @@ void TreeEnding::carry_out(core::StopAction action) {
     case core::StopAction::kill:
         if (!killing_since_)
             killing_since_ = sys::boottime_ms();
-        if (cgroup_ && !tree_.spares_some()) // it would kill those too
-            (void)cgroup_->kill();           // what cannot be killed this way is killed below
+        if (killed_by_cgroup())
+            break;
         // Walk until a walk finds nobody new: a storm forks while we walk, but each of its generations comes
         // home to us, and dead parents fork no more.
         for (int walks = 0; walks < 10'000 && tree_.signal_all(SIGKILL) != 0; ++walks)
             tree_.reap(tell_);
         break;
     }
+}
+
+// The kernel reaches every process of a cgroup at once, also those that are being forked. A walk beside that
+// would only take the processor from what is dying; it comes when the cgroup is empty (for who had left it),
+// or when its time is over.
+bool TreeEnding::killed_by_cgroup() {
+    if (!cgroup_ || tree_.spares_some()) // it would kill those too
+        return false;
+    if (!walk_at_) {
+        if (!cgroup_->kill())
+            return false;
+        walk_at_ = sys::Deadline::in(walk_again);
+        return true;
+    }
+    return !walk_at_->passed() && cgroup_->populated();
 }
 
 sys::Deadline TreeEnding::next() const {

@@ -34,11 +34,13 @@ public:
 
 private:
     void carry_out(core::StopAction action);
+    bool killed_by_cgroup();
     Tree& tree_;
     core::StopMachine machine_;
     std::function<void(const Tree::Ended&)> tell_;
     sys::Cgroup* cgroup_ = nullptr;
     std::optional<std::int64_t> killing_since_;
+    std::optional<sys::Deadline> walk_at_; // once the cgroup was killed
 };
 
 } // namespace holdfast::keep

@@ -17,16 +17,13 @@ Result<Entry> Entry::create(const std::string& directory, std::vector<std::strin
         return std::unexpected(made.error());
     for (;;) {
         SlotLocation location{.directory = directory, .name = sys::random_token().substr(0, 12)};
-        auto acquired = acquire(location, {.argv = argv, .session = session});
+        slot::Contender contender(location, {.argv = argv, .session = session}, {.helper = facts});
+        auto acquired = contender.run();
         if (!acquired && acquired.error().code == Errc::held)
             continue; // somebody threw the same dice
         if (!acquired)
             return std::unexpected(acquired.error());
-        Entry entry(std::move(*acquired->ownership));
-        entry.ownership_.state()->record.helper = std::move(facts);
-        if (auto written = entry.ownership_.state()->write_record(); !written)
-            return std::unexpected(written.error());
-        return entry;
+        return Entry(std::move(*acquired->ownership));
     }
 }
 

@@ -22,7 +22,8 @@ struct CloseDir {
 
 struct Process {
     pid_t pid = 0;
-    sys::ProcStat stat;
+    std::uint64_t rss_pages = 0;
+    std::uint64_t cpu_ticks = 0;
 };
 
 // All processes by parent, from one pass over /proc.
@@ -30,7 +31,7 @@ std::unordered_multimap<pid_t, Process> processes_by_parent() {
     std::unordered_multimap<pid_t, Process> out;
     for (pid_t pid : sys::all_pids())
         if (auto stat = sys::read_stat(pid))
-            out.emplace(stat->ppid, Process{pid, *stat});
+            out.emplace(stat->ppid, Process{pid, stat->rss_pages, stat->cpu_ticks});
     return out;
 }
 
@@ -47,9 +48,9 @@ void measure(Helper& helper, pid_t root, bool with_root,
     for (std::size_t at = 0; at < parents.size(); ++at) {
         auto [first, last] = by_parent.equal_range(parents[at]);
         for (; first != last; ++first) {
-            helper.tree_rss += first->second.stat.rss_pages * page;
+            helper.tree_rss += first->second.rss_pages * page;
             helper.tree_processes += 1;
-            helper.cpu_ticks += first->second.stat.cpu_ticks;
+            helper.cpu_ticks += first->second.cpu_ticks;
             parents.push_back(first->second.pid);
         }
     }

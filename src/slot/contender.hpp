@@ -1,6 +1,8 @@
 // One process's way to a slot: carries out the effects of core/slot_protocol.
 #pragma once
 
+#include "core/helper_facts.hpp"
+#include "core/identity.hpp"
 #include "core/slot_protocol.hpp"
 #include "core/takeover.hpp"
 #include "holdfast/slot.hpp"
@@ -24,6 +26,8 @@ struct Purpose {
     // Takes over what a dead owner said of its helper, its start and its words: the record never lacks them,
     // not even when the new owner dies a moment later.
     bool inherit_record = false;
+    // What the first record already says of the helper behind the entry.
+    std::optional<core::HelperFacts> helper = {};
 };
 
 class Contender {
@@ -50,17 +54,21 @@ private:
     core::Seen start_waiting(sys::LockByte byte, bool shared);
     [[nodiscard]] bool wants_every_word() const;
     void leave_door();
+    bool identify_self();
     std::unexpected<Error> reason();
 
     SlotLocation location_;
     AcquireOptions options_;
     Purpose purpose_;
-    core::Step step_ = core::Step::door;
+    core::SlotStep step_ = core::SlotStep::door;
     core::Seen last_seen_ = core::Seen::deadline;
 
     std::optional<sys::LockFile> lock_;
     std::optional<Door> door_;
     std::optional<sys::LockWaiter> waiter_;
+    // Waiters that have brought what they were sent for. To see them end would cost the successor the time of
+    // a process's death; it is done when the slot is taken.
+    std::vector<sys::LockWaiter> done_waiting_;
     sys::LockByte waiting_for_ = sys::LockByte::door;
     bool waiting_shared_ = false;
 
@@ -69,9 +77,10 @@ private:
     std::optional<sys::PidFd> owner_;
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
-    sys::Deadline deadline_; // of the whole wait
-    sys::Deadline grace_;    // of the present step
-    sys::LockSight sight_;   // the last one
+    std::optional<core::Identity> self_; // found out before a wait, so that it is there when the slot is
+    sys::Deadline deadline_;             // of the whole wait
+    sys::Deadline grace_;                // of the present step
+    sys::LockSight sight_;               // the last one
     bool found_anybody_ = false;
     bool counted_takeover_ = false;
     std::optional<Error> error_;

@@ -33,7 +33,7 @@ Millis age_of(std::int64_t since, std::int64_t now) {
 } // namespace
 
 std::optional<core::Record> read_record(const SlotLocation& location) {
-    auto text = sys::read_small_file(record_path(location), core::max_record_bytes);
+    auto text = sys::read_at_once(record_path(location), core::max_record_bytes);
     return text ? core::record_from_json(*text) : std::nullopt;
 }
 

@@ -60,7 +60,6 @@ public:
     // Whether the path still shows this very file, linked.
     [[nodiscard]] bool still_at_path() const;
     Result<void> write_epoch(std::uint64_t epoch);
-    [[nodiscard]] std::uint64_t read_epoch() const; // 0 when the text is not one of ours
     [[nodiscard]] int fd() const noexcept;          // -1 in the child of a fork
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

@@ -116,7 +116,8 @@ LockSight sight_through(int fd, const LockFile::Entry* own) {
             out.owned = out.owned_by_self = true;
             out.owner_pid = ::getpid();
         }
-        out.life_held = (own && own->life) || ask(fd, LockByte::life).held;
+        // An owner holds life too, or is about to: only without one is it a question.
+        out.life_held = out.owned || (own && own->life) || ask(fd, LockByte::life).held;
         if (out.owned || !out.life_held)
             break;
     }
@@ -194,14 +195,17 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
 
 Result<LockSight> LockFile::look(const std::string& path) {
     std::lock_guard guard(table().mutex);
-    struct stat file{};
-    if (::stat(path.c_str(), &file) != 0) {
-        if (errno == ENOENT)
-            return LockSight{};
-        return fail_sys(core::cat("look at ", path));
+    // Through the descriptor that we have: closing another would drop our POSIX lock.
+    if (!table().entries.empty()) {
+        struct stat file{};
+        if (::stat(path.c_str(), &file) != 0) {
+            if (errno == ENOENT)
+                return LockSight{};
+            return fail_sys(core::cat("look at ", path));
+        }
+        if (auto entry = table().find(file))
+            return sight_through(entry->fd, entry.get());
     }
-    if (auto entry = table().find(file))
-        return sight_through(entry->fd, entry.get());
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd) {
         if (errno == ENOENT)
@@ -260,10 +264,6 @@ bool LockFile::still_at_path() const {
     if (entry_->fd < 0 || ::fstat(entry_->fd, &mine) != 0 || mine.st_nlink == 0)
         return false;
     return ::stat(path_.c_str(), &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-}
-
-std::uint64_t LockFile::read_epoch() const {
-    return epoch_in(entry_->fd);
 }
 
 Result<void> LockFile::write_epoch(std::uint64_t epoch) {

@@ -57,5 +57,8 @@ std::string random_token(); // 32 hex digits from the kernel
 
 // Reads a small file whole; nothing when it cannot be read or is larger than `limit`.
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 1 << 20);
+// The same for what one read gives whole: a regular file, or a page of /proc that is a single record. A read
+// that does not fill its buffer was the last one, and is not asked again.
+std::optional<std::string> read_at_once(const std::string& path, std::size_t limit = 1 << 20);
 
 } // namespace holdfast::sys

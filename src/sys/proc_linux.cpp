@@ -43,7 +43,8 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
 
 } // namespace
 
-std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
+namespace {
+std::optional<std::string> read_file(const std::string& path, std::size_t limit, bool short_is_last) {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd)
         return std::nullopt;
@@ -55,12 +56,20 @@ std::optional<std::string> read_small_file(const std::string& path, std::size_t 
             continue;
         if (n < 0)
             return std::nullopt;
-        if (n == 0)
-            return out;
         out.append(buffer.data(), static_cast<std::size_t>(n));
         if (out.size() > limit)
             return std::nullopt;
+        if (n == 0 || (short_is_last && static_cast<std::size_t>(n) < buffer.size()))
+            return out;
     }
+}
+} // namespace
+
+std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
+    return read_file(path, limit, false);
+}
+std::optional<std::string> read_at_once(const std::string& path, std::size_t limit) {
+    return read_file(path, limit, true);
 }
 
 std::optional<ProcStat> parse_stat(std::string_view text) {
@@ -75,14 +84,10 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
     std::array<std::string_view, 22> fields{};
     std::size_t count = 0;
     std::string_view rest = text.substr(close + 1);
-    while (count < fields.size()) {
-        std::size_t start = rest.find_first_not_of(" \n");
-        if (start == std::string_view::npos)
-            break;
-        std::size_t end = rest.find_first_of(" \n", start);
-        fields[count++] = rest.substr(start, end == std::string_view::npos ? end : end - start);
-        if (end == std::string_view::npos)
-            break;
+    while (count < fields.size() && rest.starts_with(' ')) {
+        rest.remove_prefix(1);
+        std::size_t end = std::min(rest.find(' '), rest.size());
+        fields[count++] = rest.substr(0, rest.substr(0, end).ends_with('\n') ? end - 1 : end);
         rest.remove_prefix(end);
     }
     if (count < fields.size() || fields[0].size() != 1)
@@ -101,7 +106,7 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
 }
 
 std::optional<ProcStat> read_stat(pid_t pid) {
-    auto text = read_small_file(core::cat("/proc/", pid, "/stat"), 4096);
+    auto text = read_at_once(core::cat("/proc/", pid, "/stat"), 4096);
     return text ? parse_stat(*text) : std::nullopt;
 }
 

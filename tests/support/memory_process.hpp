@@ -23,9 +23,9 @@ namespace holdfast::test {
 
 class MemoryProcess {
 public:
-    // `variables`: added to the environment, "NAME=value".
+    // `variables`: added to the environment, "NAME=value". `error_fd`: its stderr; -1: the test's own.
     explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {},
-                           std::vector<std::string> variables = {}) {
+                           std::vector<std::string> variables = {}, int error_fd = -1) {
         std::signal(SIGPIPE, SIG_IGN); // a process that is gone is seen by what it does not answer
         int in[2];
         int out[2];
@@ -35,6 +35,8 @@ public:
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, in[0], 0);
         posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        if (error_fd >= 0)
+            posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
         const std::string program = std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory";
         more.insert(more.begin(), {program, "--agent=test", "--no-viewer", "--home=" + home});
         std::vector<char*> argv;
@@ -128,6 +130,20 @@ public:
         if (pid_ <= 0 || ::waitpid(std::exchange(pid_, -1), &status, 0) < 0)
             return -1000;
         return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+
+    // The same for one that should be ending; one that is not after 10 s is killed, and -2000 is said.
+    int wait_briefly() {
+        for (int i = 0; i < 1000 && pid_ > 0; ++i) {
+            siginfo_t info{};
+            if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                info.si_pid != 0)
+                return wait();
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        ::kill(pid_, SIGKILL);
+        (void)wait();
+        return -2000;
     }
 
     std::vector<boost::json::object> others;

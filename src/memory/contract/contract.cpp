@@ -321,14 +321,47 @@ std::string Contract::subscribe(const std::shared_ptr<Peer>& peer, bool logs,
     const std::lock_guard lock(subscriptions_mutex_);
     subscriptions_.push_back({id, peer, peer.get(), logs, std::move(types)});
     subscribers_ = subscriptions_.size();
+    remember_subscriptions(*peer);
     return id;
+}
+
+void Contract::remember_subscriptions(Peer& peer) {
+    json::array all;
+    for (const auto& subscription : subscriptions_)
+        if (subscription.raw == &peer)
+            all.push_back({{"id", subscription.id},
+                           {"logs", subscription.logs},
+                           {"types", json::array(subscription.types.begin(), subscription.types.end())}});
+    (void)peer.remember(all.empty() ? "" : json::serialize(all));
+}
+
+void Contract::resume(const std::shared_ptr<Peer>& peer, std::string_view state) {
+    boost::system::error_code failed;
+    const auto parsed = json::parse(state, failed);
+    if (failed || !parsed.is_array())
+        return;
+    const std::lock_guard lock(subscriptions_mutex_);
+    for (const auto& each : parsed.get_array()) {
+        std::vector<std::string> types;
+        for (const auto& type : each.at("types").as_array())
+            types.emplace_back(type.as_string());
+        subscriptions_.push_back({std::string(each.at("id").as_string()), peer, peer.get(),
+                                  each.at("logs").as_bool(), std::move(types)});
+    }
+    subscribers_ = subscriptions_.size();
 }
 
 bool Contract::unsubscribe(std::string_view id) {
     const std::lock_guard lock(subscriptions_mutex_);
-    const auto removed = std::erase_if(subscriptions_, [&](const Subscription& s) { return s.id == id; });
+    const auto found = std::ranges::find(subscriptions_, id, &Subscription::id);
+    if (found == subscriptions_.end())
+        return false;
+    const auto peer = found->peer.lock();
+    subscriptions_.erase(found);
     subscribers_ = subscriptions_.size();
-    return removed > 0;
+    if (peer)
+        remember_subscriptions(*peer);
+    return true;
 }
 
 void Contract::forget(const Peer* peer) {

@@ -27,6 +27,8 @@ public:
     void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) override;
     // transport_closed, retryable.
     [[nodiscard]] std::string lost(std::string_view raw_id) const override;
+    // Its subscriptions go on, under the same ids.
+    void resume(const std::shared_ptr<Peer>& peer, std::string_view state) override;
     // The peer is gone: its subscriptions end.
     void forget(const Peer* peer) override;
 
@@ -55,6 +57,8 @@ private:
         bool logs;
         std::vector<std::string> types; // empty: all
     };
+
+    void remember_subscriptions(Peer& peer); // with the mutex held
 
     Service& service_;
     std::mutex subscriptions_mutex_;

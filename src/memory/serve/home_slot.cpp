@@ -52,11 +52,6 @@ bool HomeSlot::owned() const {
     return ownership_.has_value();
 }
 
-int HomeSlot::watch_fd() {
-    const std::lock_guard lock(mutex_);
-    return ownership_ ? ownership_->watch_fd() : -1;
-}
-
 bool HomeSlot::still_mine() {
     const std::lock_guard lock(mutex_);
     return !ownership_ || ownership_->still_mine().has_value();

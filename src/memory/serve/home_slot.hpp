@@ -23,8 +23,6 @@ public:
     Result<std::int64_t> take(const OnProgress& progress);
 
     [[nodiscard]] bool owned() const;
-    // Readable when somebody touched the lock file; -1 where the kernel gives none.
-    [[nodiscard]] int watch_fd();
     // False when the lock file was wiped away or replaced: the home may be another process's.
     [[nodiscard]] bool still_mine();
 

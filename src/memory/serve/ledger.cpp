@@ -280,6 +280,23 @@ std::vector<Ledger::Lost> Ledger::lost() const {
     return all;
 }
 
+bool Ledger::remember(std::string_view note) {
+    if (note.size() > max_note)
+        return false;
+    constexpr std::uint64_t second = std::uint64_t{1} << 32;
+    const std::uint64_t other = (shared_->remembered & second) ^ second;
+    std::memcpy(static_cast<char*>(mapped_) + notes_offset + (other != 0 ? max_note : 0), note.data(),
+                note.size());
+    shared_->remembered = other | note.size();
+    return true;
+}
+
+std::string Ledger::remembered() const {
+    const std::uint64_t word = shared_->remembered;
+    const auto length = std::min<std::uint64_t>(word & 0xFFFFFFFF, max_note);
+    return {static_cast<const char*>(mapped_) + notes_offset + ((word >> 32) != 0 ? max_note : 0), length};
+}
+
 // The head last: as long as it has its length, the others are known to belong to it.
 void Ledger::clear_slots(std::uint32_t at) {
     for (std::uint32_t i = at + slots_for(slot(at)->length); i-- > at;)

@@ -44,6 +44,7 @@ public:
     static constexpr std::size_t max_line = rpc::default_max_message;
     static constexpr std::uint32_t max_in_flight = 32 * 1024;
     static constexpr std::size_t max_id = 4096;
+    static constexpr std::size_t max_note = std::size_t{32} << 10;
 
     // Opens the books as the last process left them. Error protocol: these are no books of ours.
     static Result<Ledger> open(LedgerFiles files);
@@ -76,6 +77,10 @@ public:
         std::string raw_id;
     };
     std::vector<Lost> lost() const;
+
+    // --- what the protocol wants to be remembered of the client. Replaced as a whole, by one store.
+    bool remember(std::string_view note);
+    [[nodiscard]] std::string remembered() const;
 
     // --- output
     // Appends a line and notes in one step that the ticket (0: none) was answered. False: no memory for it.

@@ -40,7 +40,8 @@ struct Ledger::Shared {
     std::atomic<std::uint64_t> input;      // an InputWord
     std::atomic<std::uint32_t> opening;    // slot + 1 of a request whose line is about to be marked as read
     std::atomic<std::uint32_t> slots_used;
-    std::atomic<std::uint64_t> out_end; // of what is staged in the outbox
+    std::atomic<std::uint64_t> remembered; // which of the two notes counts (bit 32), and its length
+    std::atomic<std::uint64_t> out_end;    // of what is staged in the outbox
 };
 
 // A request in flight. A long id runs on into the slots that follow.
@@ -52,7 +53,8 @@ struct Ledger::Slot {
 };
 
 inline constexpr std::size_t slot_bytes = 64;
-inline constexpr std::size_t slots_offset = 4096;
+inline constexpr std::size_t notes_offset = 4096;
+inline constexpr std::size_t slots_offset = notes_offset + 2 * Ledger::max_note;
 inline constexpr std::size_t buffer_offset = slots_offset + std::size_t{slot_count} * slot_bytes;
 inline constexpr std::size_t ledger_bytes = buffer_offset + buffer_bytes;
 static_assert(buffer_offset % 4096 == 0 && give_back_above % 4096 == 0);

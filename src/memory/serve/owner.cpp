@@ -54,7 +54,6 @@ Result<void> Owner::start() {
         wake();
     };
     options.on_fenced = [this] {
-        const std::lock_guard lock(news_mutex_);
         fenced_ = true;
         wake();
     };
@@ -132,13 +131,13 @@ bool Owner::turn() {
     if (monotonic_ms() >= leave_until_ms_)
         return false;
     // Our own client has its answers first; what others have not read yet stays in their ledgers.
-    return !(own_done_ && all_settled() && *leave_committed_);
+    return !(own_done_ && all_settled() && *leave_committed_ && !somebody_is_ending());
 }
 
 // Whether there is a reason to stay although our own client is gone. Attached clients are none: one of their
 // processes takes over.
 bool Owner::wanted() const {
-    if (desk_->holds() > 0)
+    if (desk_->holds() > 0 || somebody_is_ending())
         return true;
     if (!options_.daemon || shutdown_asked_)
         return false;
@@ -146,6 +145,15 @@ bool Owner::wanted() const {
         return true;
     const auto since = std::max(last_seen_ms_, desk_->last_touch_ms());
     return monotonic_ms() - since < options_.idle->count();
+}
+
+// An attached client that is on its way out is seen out here: the next owner would not know that it had asked
+// to go.
+bool Owner::somebody_is_ending() const {
+    return std::ranges::any_of(clients_, [&](const Client& client) {
+        return !client.own && client.stage != Stage::resting &&
+               (client.stage != Stage::serving || (!leaving_ && client.stream->ended()));
+    });
 }
 
 bool Owner::all_settled() const {
@@ -171,12 +179,12 @@ void Owner::begin_leaving(std::int64_t at_most_ms, std::string reason) {
     leave_committed_ = barrier();
 }
 
+// Asked every other second. A watch of the kernel's would tell at once, but closing one takes it tens of
+// milliseconds, and with them every end of an owner and every takeover. Nothing depends on the haste: what an
+// owner that was replaced tries to write is refused by the epoch in the store.
 void Owner::check_ownership() {
-    bool fenced = false;
-    {
-        const std::lock_guard lock(news_mutex_);
-        fenced = std::exchange(fenced_, false);
-    }
+    check_at_ms_ = monotonic_ms() + check_every_ms;
+    const bool fenced = fenced_.exchange(false);
     if (lost_ || (!fenced && slot_.still_mine()))
         return;
     lost_ = true;
@@ -186,7 +194,8 @@ void Owner::check_ownership() {
 }
 
 void Owner::housekeeping() {
-    check_ownership();
+    if (monotonic_ms() >= check_at_ms_ || fenced_)
+        check_ownership();
     bool state_changed = false;
     std::set<const Peer*> shutdowns;
     {
@@ -241,6 +250,8 @@ int Owner::next_timeout() const {
     };
     if (leaving_)
         within(leave_until_ms_);
+    else if (slot_.owned())
+        within(check_at_ms_);
     for (const auto& client : clients_)
         if (client.stage == Stage::flushing)
             within(client.flush_until_ms);
@@ -250,12 +261,10 @@ int Owner::next_timeout() const {
 }
 
 void Owner::wait() {
-    constexpr int ownership_check_ms = 3000; // where the kernel has no watch left for the lock file
-    enum : std::size_t { signals, woken, watch, guests_at_door, fixed };
+    enum : std::size_t { signals, woken, guests_at_door, fixed };
     std::vector<pollfd> fds(fixed);
     fds[signals] = {leaving_ ? -1 : options_.signal_fd, POLLIN, 0};
     fds[woken] = {wake_.get(), POLLIN, 0};
-    fds[watch] = {slot_.watch_fd(), POLLIN, 0};
     fds[guests_at_door] = {listener_.get(), POLLIN, 0};
     for (const auto& guest : guests_)
         fds.push_back({guest.connection.get(), POLLIN, 0});
@@ -265,19 +274,16 @@ void Owner::wait() {
         fds.push_back({client.stream->wants_input() ? client.stream->in() : -1, POLLIN, 0});
         fds.push_back({client.stream->wants_output() ? client.stream->out() : -1, POLLOUT, 0});
     }
-    int timeout = next_timeout();
-    if (fds[watch].fd < 0 && slot_.owned() && (timeout < 0 || timeout > ownership_check_ms))
-        timeout = ownership_check_ms;
-    const int n = ::poll(fds.data(), fds.size(), timeout);
+    const int n = ::poll(fds.data(), fds.size(), next_timeout());
     if (n <= 0)
         return;
     if (fds[woken].revents != 0) {
         std::uint64_t count = 0;
         (void)!::read(wake_.get(), &count, sizeof count);
     }
-    // First whether the home is still ours: nothing is read for a client by one that was replaced while it
-    // slept.
-    if (fds[watch].revents != 0)
+    // First whether the home is still ours: one that was stopped and replaced reads nothing more for its
+    // clients.
+    if (monotonic_ms() >= check_at_ms_)
         check_ownership();
     if (fds[signals].revents != 0) {
         signalfd_siginfo info{};

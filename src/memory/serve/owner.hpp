@@ -72,6 +72,7 @@ private:
     void finish(Client& client);
     void begin_leaving(std::int64_t at_most_ms, std::string reason);
     [[nodiscard]] bool all_settled() const;
+    [[nodiscard]] bool somebody_is_ending() const;
     [[nodiscard]] bool wanted() const;
     [[nodiscard]] int next_timeout() const;
     void tell_attached();
@@ -101,13 +102,15 @@ private:
     bool stopped_ = false;
     std::int64_t leave_until_ms_ = 0;
     std::shared_ptr<std::atomic<bool>> leave_committed_;
+    static constexpr std::int64_t check_every_ms = 2000;
+    std::int64_t check_at_ms_ = 0;
     std::int64_t last_seen_ms_ = 0; // when somebody was last here
     std::string leave_reason_;
     bool shutdown_asked_ = false;
 
     std::mutex news_mutex_; // what other threads have to say
     std::set<const Peer*> shutdowns_;
-    bool fenced_ = false;
+    std::atomic<bool> fenced_ = false;
     bool state_changed_ = false;
 };
 

@@ -140,6 +140,7 @@ RunEnd Owner::close() {
     }
     const auto failure = service_->failure();
     service_->close();
+    clients_.clear(); // their connections end: they look for the next owner
     slot_.release();
     if (!failure.empty() && !stopped_) {
         end.code = 1;
@@ -147,7 +148,6 @@ RunEnd Owner::close() {
     }
     if (lost_)
         end.code = 1;
-    clients_.clear(); // their connections end: they look for the next owner, and find the home free
     return end;
 }
 

@@ -42,6 +42,11 @@ void Stream::answer(Ticket ticket, std::string_view message) {
         wake();
 }
 
+bool Stream::remember(std::string_view state) {
+    const std::lock_guard lock(mutex_);
+    return ledger_.remember(state);
+}
+
 void Stream::pump_locked() {
     switch (ledger_.pump(out_.get())) {
     case Ledger::Sent::all:
@@ -59,11 +64,15 @@ void Stream::pump_locked() {
 
 void Stream::take_over(Protocol& protocol) {
     std::vector<Ledger::Lost> lost;
+    std::string state;
     {
         const std::lock_guard lock(mutex_);
         lost = ledger_.lost();
+        state = ledger_.remembered();
         pump_locked();
     }
+    if (!state.empty())
+        protocol.resume(shared_from_this(), state);
     for (const auto& request : lost)
         answer(request.ticket, protocol.lost(request.raw_id));
     handle_lines(protocol, false);

@@ -25,6 +25,7 @@ public:
     void send(std::string_view message) override;
     Ticket begin(std::string_view raw_id) override;
     void answer(Ticket ticket, std::string_view message) override;
+    bool remember(std::string_view state) override;
     [[nodiscard]] std::string_view agent() const override { return agent_; }
 
     // On the serving thread from here on.

@@ -30,6 +30,10 @@ public:
     virtual Ticket begin(std::string_view /*raw_id*/) { return 0; }
     // The answer to what was begun. Exactly once per ticket.
     virtual void answer(Ticket /*ticket*/, std::string_view message) { send(message); }
+    // What its protocol has to know of this client should another process become the owner: subscriptions,
+    // how far a handshake came. Kept outside this process, replaced as a whole. False: longer than 32 KiB,
+    // not kept.
+    virtual bool remember(std::string_view /*state*/) { return false; }
     // For whom the client speaks, as it said when it came; empty: as the home's owner.
     [[nodiscard]] virtual std::string_view agent() const { return {}; }
 };
@@ -50,6 +54,9 @@ public:
     // The answer, as one line without newline, to a request that an earlier owner had read and not answered
     // when it died: an error that says "try again".
     [[nodiscard]] virtual std::string lost(std::string_view raw_id) const = 0;
+    // A client that an earlier owner served goes on here. `state` is what was remembered of it, never empty.
+    // Called before any of its lines.
+    virtual void resume(const std::shared_ptr<Peer>& /*peer*/, std::string_view /*state*/) {}
     // The client is gone, or moved on to another owner. Its subscriptions end.
     virtual void forget(const Peer* peer) = 0;
 };

@@ -237,6 +237,64 @@ TEST(MemoryLife, answers_that_a_client_has_not_read_survive_the_owner) {
     EXPECT_TRUE(second.others.empty());
 }
 
+TEST(MemoryLife, subscriptions_go_on_with_the_next_owner) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    MemoryProcess second(home.path());
+    MemoryProcess third(home.path());
+    const auto kept =
+        second.call("events.subscribe", {{"types", {"trace.created"}}}).at("result").at("subscriptionId");
+    const auto ended = second.call("logs.tail").at("result").at("subscriptionId");
+    ASSERT_TRUE(second.call("events.unsubscribe", {{"subscriptionId", ended}}).contains("result"));
+    ASSERT_EQ(served_by(third), owner.pid());
+    ::kill(owner.pid(), SIGKILL);
+    (void)owner.wait();
+    ASSERT_TRUE(third.call("turn.end", turn_params(1)).contains("result"));
+    const auto line = second.line();
+    ASSERT_TRUE(line);
+    EXPECT_EQ(json::parse(*line).at("method"), "events.notify") << *line;
+    EXPECT_TRUE(third.others.empty()) << "it never subscribed";
+    EXPECT_TRUE(second.call("events.unsubscribe", {{"subscriptionId", kept}}).contains("result"))
+        << "the same id";
+    EXPECT_FALSE(second.call("events.unsubscribe", {{"subscriptionId", ended}}).contains("result"));
+}
+
+TEST(MemoryLife, a_client_that_never_reads_and_one_with_an_endless_line_hold_up_nobody) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    MemoryProcess deaf(home.path());
+    MemoryProcess endless(home.path());
+    ASSERT_EQ(served_by(deaf), owner.pid());
+    ASSERT_EQ(served_by(endless), owner.pid());
+    std::thread deafening([&] {
+        for (int i = 0; i < 20'000; ++i)
+            deaf.write("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}\n");
+    });
+    std::thread talking([&] {
+        const std::string megabyte(1 << 20, 'x');
+        for (int i = 0; i < 64; ++i)
+            endless.write(megabyte);
+        endless.write("\n");
+    });
+    MemoryProcess good(home.path());
+    for (int i = 0; i < 50; ++i)
+        ASSERT_TRUE(good.call("turn.end", turn_params(i)).contains("result"));
+    talking.join();
+    const auto refused = endless.line();
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(json::parse(*refused).at("error").at("code"), -32600);
+    EXPECT_EQ(served_by(endless), owner.pid());
+    deafening.join();
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    EXPECT_LT(resident_kb(owner.pid()), 60'000) << "neither costs the owner memory in proportion";
+#endif
+    ::kill(deaf.pid(), SIGKILL);
+    EXPECT_EQ(deaf.wait(), -SIGKILL);
+    EXPECT_EQ(traces_in(good), 50);
+}
+
 TEST(MemoryLife, a_home_with_a_path_longer_than_a_socket_address_is_shared_too) {
     const TempHome home;
     std::string path = home.path();
@@ -285,6 +343,9 @@ TEST(MemoryLife, a_daemon_stays_until_it_is_asked_or_idle) {
     daemon.close_input();
     owner.close_input();
     EXPECT_EQ(owner.wait(), 0);
+    // A newcomer might be faster than the one that waits; here the one that waits is meant.
+    for (int i = 0; i < 3000 && query({home.path(), "memory"})->owner_pid != daemon.pid(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
     MemoryProcess client(home.path());
     EXPECT_EQ(served_by(client), daemon.pid());
     ::kill(daemon.pid(), SIGTERM);

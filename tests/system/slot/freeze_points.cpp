@@ -95,6 +95,14 @@ int rename(const char* from, const char* to) noexcept {
         SYS_renameat2, AT_FDCWD, reinterpret_cast<long>(from), AT_FDCWD, reinterpret_cast<long>(to), 0, 0)));
 }
 
+int renameat2(int from_directory, const char* from, int to_directory, const char* to,
+              unsigned flags) noexcept {
+    holdfast::slot_child::freeze_once(freeze.record_rename);
+    return static_cast<int>(holdfast::slot_child::with_errno(holdfast::slot_child::raw_six(
+        SYS_renameat2, from_directory, reinterpret_cast<long>(from), to_directory, reinterpret_cast<long>(to),
+        static_cast<long>(flags), 0)));
+}
+
 long syscall(long number, ...) noexcept {
     va_list list;
     va_start(list, number);

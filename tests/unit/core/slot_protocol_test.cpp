@@ -10,21 +10,21 @@
 namespace holdfast::core {
 namespace {
 
-using enum Step;
+using enum SlotStep;
 
-constexpr Cell no{}; // the locks make it impossible
+constexpr SlotCell no{}; // the locks make it impossible
 
 // Columns: door_granted, file_replaced, nobody, leftovers_wait, leftovers_end, owner_let_be, owner_wait,
 // owner_patient, owner_may_be_asked, owner_stalled, owner_newer, owner_forbidden, owner_gone, life_free,
 // time_to_look, grace_over, deadline.
 struct Row {
-    Step step;
-    Cell cells[seen_count];
+    SlotStep step;
+    SlotCell cells[seen_count];
 };
 
-constexpr Cell to_door{door, Do::go_to_door};
-constexpr Cell leave{left, Do::report};
-constexpr Cell leave_door{left, Do::leave_door_report};
+constexpr SlotCell to_door{door, Do::go_to_door};
+constexpr SlotCell leave{left, Do::report};
+constexpr SlotCell leave_door{left, Do::leave_door_report};
 
 const Row expected[] = {
     {door, {{inside, Do::look_inside}, no, no, no, no, no, no, no, no, no, no, no, no, no, no, no, leave}},
@@ -160,11 +160,11 @@ const Row expected[] = {
 
 TEST(SlotProtocol, EveryCellIsAsWrittenDown) {
     std::size_t compared = 0;
-    std::set<Step> rows;
+    std::set<SlotStep> rows;
     for (const Row& row : expected) {
         rows.insert(row.step);
         for (std::size_t seen = 0; seen < seen_count; ++seen, ++compared) {
-            Cell got = protocol_step(row.step, static_cast<Seen>(seen));
+            SlotCell got = protocol_step(row.step, static_cast<Seen>(seen));
             EXPECT_EQ(got, row.cells[seen])
                 << name_of(row.step) << " x " << name_of(static_cast<Seen>(seen)) << ": next "
                 << name_of(got.next) << ", effect " << static_cast<int>(got.effect);
@@ -175,24 +175,24 @@ TEST(SlotProtocol, EveryCellIsAsWrittenDown) {
 }
 
 TEST(SlotProtocol, EveryStepIsReachedAndEveryRoadCanEnd) {
-    std::set<Step> reached{door};
+    std::set<SlotStep> reached{door};
     for (bool grew = true; grew;) {
         grew = false;
-        for (Step step : std::set<Step>(reached))
+        for (SlotStep step : std::set<SlotStep>(reached))
             for (std::size_t seen = 0; seen < seen_count; ++seen)
-                if (Cell cell = protocol_step(step, static_cast<Seen>(seen)); cell.effect != Do::never)
+                if (SlotCell cell = protocol_step(step, static_cast<Seen>(seen)); cell.effect != Do::never)
                     grew |= reached.insert(cell.next).second;
     }
     EXPECT_EQ(reached.size(), step_count);
 
-    std::set<Step> ends{owner, left};
+    std::set<SlotStep> ends{owner, left};
     for (bool grew = true; grew;) {
         grew = false;
         for (std::size_t step = 0; step < step_count; ++step)
             for (std::size_t seen = 0; seen < seen_count; ++seen)
-                if (Cell cell = slot_protocol[step][seen];
+                if (SlotCell cell = slot_protocol[step][seen];
                     cell.effect != Do::never && ends.contains(cell.next))
-                    grew |= ends.insert(static_cast<Step>(step)).second;
+                    grew |= ends.insert(static_cast<SlotStep>(step)).second;
     }
     EXPECT_EQ(ends.size(), step_count);
 }
@@ -201,14 +201,14 @@ TEST(SlotProtocol, EveryStepIsReachedAndEveryRoadCanEnd) {
 TEST(SlotProtocol, OwnersAreSignalledOnlyAfterAJudgementOfThem) {
     for (std::size_t step = 0; step < step_count; ++step)
         for (std::size_t seen = 0; seen < seen_count; ++seen) {
-            Cell cell = slot_protocol[step][seen];
+            SlotCell cell = slot_protocol[step][seen];
             auto what = static_cast<Seen>(seen);
             if (cell.effect == Do::term_owner || cell.effect == Do::leave_door_term) {
                 EXPECT_TRUE(what == Seen::owner_may_be_asked || what == Seen::owner_stalled) << name_of(what);
             }
             if (cell.effect == Do::kill_owner) {
                 EXPECT_EQ(what, Seen::grace_over);
-                EXPECT_EQ(static_cast<Step>(step), asked);
+                EXPECT_EQ(static_cast<SlotStep>(step), asked);
             }
         }
 }
@@ -216,7 +216,7 @@ TEST(SlotProtocol, OwnersAreSignalledOnlyAfterAJudgementOfThem) {
 TEST(SlotProtocol, NamesAreDistinct) {
     std::set<std::string> names;
     for (std::size_t step = 0; step < step_count; ++step)
-        names.insert(std::string(name_of(static_cast<Step>(step))));
+        names.insert(std::string(name_of(static_cast<SlotStep>(step))));
     EXPECT_EQ(names.size(), step_count);
     names.clear();
     for (std::size_t seen = 0; seen < seen_count; ++seen)

@@ -1,0 +1,102 @@
+// The command line: status, start-up under a slot, the process that waits.
+#include "keep/stage.hpp"
+#include "slot/measures.hpp"
+
+#include <regex>
+#include <thread>
+
+namespace holdfast::bench {
+
+namespace {
+
+// From the start of a program to its end.
+double run_time(const harness::HoldfastHome& home, const Words& argv) {
+    auto spec = home.command({});
+    spec.argv = argv;
+    const double begin = now_ms();
+    auto child = harness::Child::spawn(spec);
+    if (!child || !child->wait(harness::Deadline::in(patience)))
+        give_up("could not run " + argv.front());
+    return now_ms() - begin;
+}
+
+double until_first_word(const harness::HoldfastHome& home, const Words& before) {
+    auto spec = home.command({});
+    spec.argv = before;
+    for (const std::string& word : home.animal("echo_server"))
+        spec.argv.push_back(word);
+    spec.in = harness::Stdio::pipe;
+    const double begin = now_ms();
+    auto child = harness::Child::spawn(spec);
+    if (!child || !child->out().read_until("ready", harness::Deadline::in(patience)))
+        give_up("echo_server did not start");
+    const double took = now_ms() - begin;
+    child->close_in();
+    if (!child->wait(harness::Deadline::in(patience)))
+        give_up("echo_server did not end");
+    return took;
+}
+
+double resident_kb(pid_t pid) {
+    const std::string text = harness::read_file("/proc/" + std::to_string(pid) + "/status").value_or("");
+    std::smatch match;
+    if (!std::regex_search(text, match, std::regex("VmRSS:\\s+([0-9]+)")))
+        give_up("no memory figure of process " + std::to_string(pid));
+    return std::stod(match[1]);
+}
+
+harness::Child start_held(const harness::HoldfastHome& home) {
+    Words words{"run", "--slot", "bench", "--stop", "now", "--"};
+    for (const std::string& word : home.animal("echo_server"))
+        words.push_back(word);
+    auto spec = home.command(words);
+    spec.in = harness::Stdio::pipe;
+    auto owner = harness::Child::spawn(spec);
+    if (!owner || !owner->out().read_until("ready", harness::Deadline::in(patience)))
+        give_up("the owner did not start");
+    return std::move(*owner);
+}
+
+} // namespace
+
+void measure_status(int rounds) {
+    const harness::HoldfastHome home;
+    auto owner = start_held(home);
+    std::vector<double> ours, python;
+    for (int i = 0; i < rounds; ++i) {
+        ours.push_back(run_time(home, {harness::program("holdfast"), "status", "bench"}));
+        python.push_back(run_time(home, {"/usr/bin/python3", "-c", "pass"}));
+    }
+    row("`holdfast status`, end to end, p50; beside `python3 -c pass`", quantile(ours, 0.5),
+        quantile(python, 0.5), "ms", "");
+}
+
+void measure_slot_start(int rounds) {
+    const harness::HoldfastHome home;
+    const Words guarded{harness::program("holdfast"), "run", "--slot", "bench", "--"};
+    (void)until_first_word(home, guarded); // the directories are there now
+    std::vector<double> ours, direct;
+    for (int i = 0; i < rounds; ++i) {
+        ours.push_back(until_first_word(home, guarded));
+        direct.push_back(until_first_word(home, {}));
+    }
+    row("`run --slot` to the command's first word, p50; beside direct", quantile(ours, 0.5),
+        quantile(direct, 0.5), "ms", "at most 2 ms more");
+}
+
+void measure_waiter_memory() {
+    const harness::HoldfastHome home;
+    auto owner = start_held(home);
+    auto spec = home.command({"run", "--slot", "bench", "--if-held", "wait", "--", "/bin/true"});
+    auto waiter = harness::Child::spawn(spec);
+    if (!waiter)
+        give_up(waiter.error().message);
+    double last = -1, now = 0;
+    for (int looks = 0; looks < 50 && (now = resident_kb(waiter->pid())) != last; ++looks) {
+        last = now;
+        std::this_thread::sleep_for(200ms);
+    }
+    row("resident memory of a process that waits for a slot", now / 1024, -1, "MB", "at most 1.5 MB");
+}
+
+} // namespace holdfast::bench

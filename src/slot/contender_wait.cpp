@@ -1,0 +1,161 @@
+// How a contender waits: for its turn among our own threads, for a lock, for news of the owner.
+#include "core/text.hpp"
+#include "slot/contender.hpp"
+#include "slot/paths.hpp"
+#include "sys/errors.hpp"
+
+#include <poll.h>
+
+namespace holdfast::slot {
+
+using core::Seen;
+using core::SlotStep;
+using sys::LockByte;
+
+namespace {
+
+constexpr Millis own_turn{50};    // between looks at what another thread of ours has come to
+constexpr Millis look_again{250}; // only where the machine has no inotify instance left for us
+
+} // namespace
+
+Seen Contender::reopen() {
+    waiter_.reset();
+    leave_door();
+    lock_.reset();
+    step_ = SlotStep::door;
+    // Within one process the threads queue up before the kernel is asked.
+    for (sys::Deadline turn = sys::Deadline::at(0);; turn = deadline_.earlier(sys::Deadline::in(own_turn))) {
+        auto lock = sys::LockFile::open(lock_path(location_), turn, purpose_.create);
+        if (lock) {
+            lock_ = std::move(*lock);
+            return start_waiting(LockByte::door, false);
+        }
+        if (lock.error().code != Errc::held)
+            return fail_with(std::move(lock.error()));
+        auto sight = sys::LockFile::look(lock_path(location_));
+        if (!sight)
+            return fail_with(std::move(sight.error()));
+        sight_ = *sight;
+        // Only an owner makes it held. A thread that is still on its way may yet find somebody else there, or
+        // fail.
+        if (sight_.owned && options_.if_held != IfHeld::wait) {
+            if (options_.if_held == IfHeld::replace)
+                return fail_with(
+                    std::move(lock.error())); // owned by us, or another thread of ours is after it already
+            step_ = SlotStep::inside;
+            return Seen::owner_let_be;
+        }
+        pollfd cancel{.fd = options_.cancel_fd, .events = POLLIN, .revents = 0};
+        if (::poll(&cancel, 1, 0) > 0)
+            return cancelled();
+        if (deadline_.passed())
+            return Seen::deadline;
+    }
+}
+
+Seen Contender::start_waiting(LockByte byte, bool shared) {
+    waiting_for_ = byte;
+    waiting_shared_ = shared;
+    // The usual case first, without a waiter: it is free.
+    if (!shared) {
+        auto got = lock_->try_lock(byte);
+        if (!got)
+            return fail_with(std::move(got.error()));
+        if (*got) {
+            if (byte == LockByte::life)
+                return Seen::life_free;
+            door_.emplace(*lock_);
+            return Seen::door_granted;
+        }
+    }
+    auto waiter = lock_->wait_for(byte, shared);
+    if (!waiter)
+        return fail_with(std::move(waiter.error()));
+    waiter_ = std::move(*waiter);
+    if (purpose_.take && !identify_self())
+        return Seen::deadline;
+    if (wants_every_word() && !watch_) {
+        if (auto made = sys::FileWatch::on_directory(location_.directory))
+            watch_ = std::move(*made);
+        return Seen::time_to_look; // what happened before the watch stood would otherwise be missed
+    }
+    return wait_for_news();
+}
+
+// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner
+// needs to see one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the
+// kernel milliseconds, and a takeover should not pay them.
+bool Contender::wants_every_word() const {
+    return step_ == SlotStep::patient || (step_ == SlotStep::waiting && options_.if_held != IfHeld::wait);
+}
+
+Seen Contender::wait_for_news() {
+    for (;;) {
+        std::vector<pollfd> fds;
+        auto add = [&fds](int fd) {
+            if (fd >= 0)
+                fds.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+            return fd >= 0 ? static_cast<int>(fds.size()) - 1 : -1;
+        };
+        int at_waiter = add(waiter_ ? waiter_->fd() : -1);
+        int at_cancel = add(options_.cancel_fd);
+        int at_owner = add(owner_ ? owner_->fd() : -1);
+        // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
+        int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
+        bool holds_dead_leftovers = step_ == SlotStep::leftovers_killed && !leftovers_.empty();
+        int at_leftover = add(holds_dead_leftovers ? leftovers_.back().fd() : -1);
+
+        sys::Deadline next = deadline_.earlier(grace_);
+        if (step_ == SlotStep::patient && judgement_.look_again_at)
+            next = next.earlier(sys::Deadline::at(*judgement_.look_again_at));
+        if (wants_every_word() && !watch_)
+            next = next.earlier(sys::Deadline::in(look_again));
+
+        int n = ::poll(fds.data(), fds.size(), next.poll_timeout());
+        if (n < 0 && errno != EINTR)
+            return fail_with(sys::fail_sys("poll").error());
+        auto turned = [&](int at) {
+            return n > 0 && at >= 0 && fds[static_cast<std::size_t>(at)].revents != 0;
+        };
+
+        if (turned(at_waiter)) {
+            auto accepted = waiter_->accept();
+            if (!accepted)
+                return fail_with(std::move(accepted.error()));
+            done_waiting_.push_back(std::move(*waiter_));
+            waiter_.reset();
+            if (waiting_for_ == LockByte::door) {
+                door_.emplace(*lock_);
+                return Seen::door_granted;
+            }
+            if (!waiting_shared_)
+                lock_->note_taken(LockByte::life);
+            return Seen::life_free;
+        }
+        if (turned(at_cancel))
+            return cancelled();
+        if (turned(at_leftover)) {
+            leftovers_.pop_back();
+            if (leftovers_.empty())
+                return Seen::time_to_look;
+            continue;
+        }
+        if (turned(at_owner)) {
+            owner_.reset();
+            return Seen::time_to_look;
+        }
+        if (turned(at_watch)) {
+            watch_->clear();
+            return Seen::time_to_look;
+        }
+        if (grace_.passed())
+            return Seen::grace_over;
+        if (deadline_.passed())
+            return Seen::deadline;
+        if (next.passed())
+            return Seen::time_to_look;
+    }
+}
+
+} // namespace holdfast::slot
