@@ -220,8 +220,10 @@ void Owner::housekeeping() {
             std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
                          listener.error().message.c_str());
     }
-    if (std::string address; desk_->take_address(address))
+    if (std::string address; desk_->take_address(address)) {
         slot_.set_address(address);
+        report_.tell_address(address);
+    }
     if (state_changed)
         tell_attached();
     const bool viewer =
