@@ -4,6 +4,7 @@
 #include "cli/helpers.hpp"
 #include "cli/hermes.hpp"
 #include "cli/manual.hpp"
+#include "cli/memory.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
@@ -39,19 +40,27 @@ int help_command(const Arguments& arguments) {
         print(overview());
         return exit_ok;
     }
-    const Command* command = find_command(arguments.words[0]);
+    std::string name = arguments.words[0];
+    if (is_group(name) && arguments.words.size() == 1) {
+        print(group_overview(name));
+        return exit_ok;
+    }
+    if (arguments.words.size() == 2)
+        name += core::cat(' ', arguments.words[1]);
+    const Command* command = find_command(name);
     if (!command)
-        return fail_with(
-            {.code = Errc::invalid_argument,
-             .message = core::cat("there is no command \"", arguments.words[0], "\"; see: holdfast --help")});
+        return fail_with({.code = Errc::invalid_argument,
+                          .message = core::cat("there is no command \"", name, "\"; see: holdfast --help")});
     print(help_of(*command));
     return exit_ok;
 }
 
 } // namespace
 
-std::span<const Command> commands() {
-    static const Command table[] = {
+namespace {
+
+std::vector<Command> all_commands() {
+    const Command table[] = {
         {.name = "run",
          .usage = "[OPTIONS] -- CMD [ARG…]",
          .summary = "Run a command that ends with its host, and takes everything it started with it",
@@ -183,7 +192,7 @@ std::span<const Command> commands() {
          .summary = "Show help",
          .details = "",
          .options = {},
-         .max_words = 1,
+         .max_words = 2,
          .run = help_command},
         {.name = "version",
          .usage = "",
@@ -192,7 +201,20 @@ std::span<const Command> commands() {
          .options = {},
          .run = version_command},
     };
-    return table;
+    std::vector<Command> all;
+    for (const Command& command : table) {
+        if (command.name == "completion")
+            all.insert(all.end(), memory_commands().begin(), memory_commands().end());
+        all.push_back(command);
+    }
+    return all;
+}
+
+} // namespace
+
+std::span<const Command> commands() {
+    static const std::vector<Command> all = all_commands();
+    return all;
 }
 
 } // namespace holdfast::cli
