@@ -61,7 +61,7 @@ class Raw:
 
     def __init__(self, plugin: str, home: str) -> None:
         self.process = subprocess.Popen(
-            [os.path.join(plugin, "lib", "holdfast", "holdfast-memory"), "--home=" + home],
+            [os.path.join(plugin, "lib", "holdfast", "holdfast-memory"), "--home=" + home, "--no-viewer"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1 << 20,
         )
 

@@ -389,7 +389,8 @@ class Members(HermesTest):
         # Another process has the home and does not let go: for our helper the store stays closed.
         program = os.path.join(PLUGIN, "lib", "holdfast", "holdfast-memory")
         os.makedirs(self.data)
-        stopped = subprocess.Popen([program, "--home=" + self.data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        words = [program, "--home=" + self.data, "--no-viewer"]
+        stopped = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert stopped.stdin is not None and stopped.stdout is not None
         stopped.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"session.open","params":{"agent":"x"}}\n')
         stopped.stdout.readline()
@@ -419,6 +420,24 @@ class Members(HermesTest):
         self.assertEqual([one["userText"] for one in self.stored(provider)], ["enough"])
         self.assertEqual(len(self.log.messages), 1, self.log.messages)
         self.assertIn("could not be kept", self.log.messages[0])
+
+    def test_a_queue_whose_files_cannot_be_removed_goes_on(self) -> None:
+        provider = self.provider()
+        spool = provider._link.outbox._spool
+        tries: "List[int]" = []
+
+        def broken(item: Any) -> None:
+            tries.append(1)
+            raise OSError("read-only")
+
+        spool.remove = broken
+        provider.sync_turn("its file stays", "x")
+        self.assertTrue(eventually(lambda: bool(tries)))
+        provider._link.outbox.wait_empty(10)
+        del spool.remove
+        provider.sync_turn("and the next is stored", "x")
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["its file stays", "and the next is stored"])
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
 
     def test_strange_words_do_no_harm(self) -> None:
         provider = self.provider()
