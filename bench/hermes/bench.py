@@ -102,6 +102,7 @@ def fill(plugin: str, data: str, traces: int) -> None:
 
 
 def main(plugin: str, traces: int) -> int:
+    print(f"The load of the machine was {os.getloadavg()[0]:.1f} when it began; ratios are to the baseline of the same run.\n")
     print("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|")
     cold_ones = [
         [float(word) for word in subprocess.run(
