@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import asyncio  # noqa: F401 - a host has it loaded already, so it is no cost of ours
+import atexit
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -40,7 +42,8 @@ def row(what: str, ours: float, baseline: "float | None", target: str) -> None:
 
 
 def new_home() -> str:
-    home = os.path.realpath(tempfile.mkdtemp(prefix="hf-bench-"))
+    home = os.path.realpath(tempfile.mkdtemp(prefix="hf-bench-hermes-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     os.environ["HOLDFAST_HOME"] = os.path.join(home, "hf")
     return home
 
