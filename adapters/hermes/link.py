@@ -71,6 +71,7 @@ class Link:
         self.outbox: Outbox = shared.outbox(where, helper_options(where))
         self._lock = threading.Lock()
         self.meta: "Dict[str, str]" = {}
+        self.ready_on = 0  # the generation of which it is known that it owns the store and has opened it: that stays so
         self._hold: Any = None
         self._conversations: "collections.OrderedDict[str, Conversation]" = collections.OrderedDict()
 
@@ -92,6 +93,7 @@ class Link:
             hold.close()
 
     def _forget_handles(self) -> None:
+        self.ready_on = 0
         for one in self._conversations.values():
             one.handle = None
 
@@ -111,12 +113,14 @@ class Link:
         with self._lock:
             return self._conversations.pop(name, None)
 
-    def request(self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float) -> Any:
-        """After the session was opened on the generation that it goes to."""
+    def request(
+        self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float, only: int = 0
+    ) -> Any:
+        """After the session was opened on the generation that it goes to. `only`: no other than this one."""
         handle = conversation.handle
         if handle is None:
             handle = conversation.handle = hold.session(_opener(opening(conversation.for_queue())))
-        return again(lambda left: handle.request(method, params, timeout=left, idempotent=True), deadline)
+        return again(lambda left: handle.request(method, params, timeout=left, idempotent=only == 0, generation=only), deadline)
 
     def listen(self, name: str, listener: "Dict[str, Callable[..., Any]]", wanted: bool) -> None:
         """To the host's hooks, for one session; the router holds the listener weakly."""

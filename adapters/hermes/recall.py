@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 from . import host
 from .link import AGENT, Link, again
@@ -12,15 +12,34 @@ from .shared import once
 BUDGET = 6.0  # seconds, a reconnect included; the host gives up at 8
 GRACE = 0.3  # for a helper that has just been started; one that takes longer to open is not waited for
 LABEL = "Holdfast memory"
+_GONE = (5, 18)  # superseded, closed
 
 
 def recall(link: Link, serve: "Callable[[str, Any], Any]", session: str, query: str) -> "Tuple[str, Any]":
     """What to put in front of the turn, and the status to show; None when there is nothing to show."""
     deadline = time.monotonic() + BUDGET
     hold = link.hold(serve)
-    closed = _why_closed(hold, deadline)
-    if closed is not None:
-        return "", closed
+    found = None
+    if link.ready_on:
+        try:
+            found = _ask(link, hold, session, query, deadline, link.ready_on)
+        except Exception as error:  # noqa: B902 - raised again unless that generation is gone
+            if getattr(error, "code", None) not in _GONE or time.monotonic() > deadline:
+                raise
+            link.ready_on = 0
+    if found is None:
+        closed = _why_closed(link, hold, deadline)
+        if closed is not None:
+            return "", closed
+        found = _ask(link, hold, session, query, deadline, 0)
+    hits = found.get("hits") or []
+    if not hits and not found.get("cut"):
+        return "", None
+    label = LABEL + (" (not all of it was read yet)" if found.get("cut") else "")
+    return str(found.get("injectedContext") or "") if hits else "", host.recall_status(label, len(hits))
+
+
+def _ask(link: Link, hold: Any, session: str, query: str, deadline: float, only: int) -> "Dict[str, Any]":
     # What was just said should be found; it is stored within milliseconds, and not waited for beyond that.
     link.outbox.wait_empty(max(0.0, min(GRACE, deadline - time.monotonic())))
     conversation = link.conversation(session)
@@ -33,16 +52,12 @@ def recall(link: Link, serve: "Callable[[str, Any], Any]", session: str, query: 
         "ts": int(time.time() * 1000),
         "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
     }
-    found = link.request(conversation, hold, "turn.start", words, deadline) or {}
+    found: "Dict[str, Any]" = link.request(conversation, hold, "turn.start", words, deadline, only) or {}
     conversation.episode = str((found.get("query") or {}).get("episodeId") or conversation.episode)
-    hits = found.get("hits") or []
-    if not hits and not found.get("cut"):
-        return "", None
-    label = LABEL + (" (not all of it was read yet)" if found.get("cut") else "")
-    return str(found.get("injectedContext") or "") if hits else "", host.recall_status(label, len(hits))
+    return found
 
 
-def _why_closed(hold: Any, deadline: float) -> Any:
+def _why_closed(link: Link, hold: Any, deadline: float) -> Any:
     """None when the store can be asked. A helper that has just been started gets a moment; then, how far it is becomes the
     status."""
     grace_ends = 0.0
@@ -51,6 +66,9 @@ def _why_closed(hold: Any, deadline: float) -> Any:
         phase = str(health.get("phase") or "ready")
         if phase == "ready":
             once.well("store")
+            helper = hold.status
+            # Served by another process, it may have to wait for a successor one day; its own store stays open.
+            link.ready_on = int(helper["generation"]) if helper["pid"] == health.get("pid") else 0
             return None
         if not grace_ends:
             grace_ends = time.monotonic() + GRACE - float(health.get("uptimeMs") or 0) / 1000
