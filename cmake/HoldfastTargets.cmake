@@ -20,7 +20,7 @@ endif()
 # what it uses: the linter compiles without these.
 set(hf_common_headers <algorithm> <array> <chrono> <cstdint> <expected> <functional> <map> <memory> <optional> <string>
                       <string_view> <utility> <vector>)
-file(WRITE ${CMAKE_BINARY_DIR}/pch/empty.cpp "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/empty.cpp CONTENT "") # written only when it is not there
 add_library(hf_library_headers STATIC ${CMAKE_BINARY_DIR}/pch/empty.cpp)
 target_link_libraries(hf_library_headers PUBLIC hf_flags)
 target_precompile_headers(hf_library_headers PRIVATE ${hf_common_headers})
@@ -47,7 +47,7 @@ endfunction()
 add_custom_target(thread_tests)
 if(HOLDFAST_TESTS)
   find_package(GTest REQUIRED)
-  file(WRITE ${CMAKE_BINARY_DIR}/pch/main.cpp "int main() {}\n")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/main.cpp CONTENT "int main() {}\n")
   add_executable(hf_test_headers ${CMAKE_BINARY_DIR}/pch/main.cpp)
   target_link_libraries(hf_test_headers PRIVATE hf_flags GTest::gtest)
   target_precompile_headers(hf_test_headers PRIVATE ${hf_common_headers} <filesystem> <mutex> <set> <thread>

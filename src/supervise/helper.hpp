@@ -104,6 +104,7 @@ private:
     // The process (helper_process.cpp), on the loop's thread.
     void start_process(Generation generation);
     void watch_process();
+    void watch_output();
     void on_control(std::uint32_t events);
     void hear(const keep::Message& message);
     void on_output(std::uint32_t events);

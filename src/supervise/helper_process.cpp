@@ -95,7 +95,14 @@ void Helper::watch_process() {
     loop.watch(kept_->control_fd(), EPOLLIN, call(&Helper::on_control));
     loop.watch(kept_->notify_fd(), EPOLLIN, call(&Helper::on_notify));
     loop.watch(kept_->input_fd(), 0, call(&Helper::on_writable));
-    loop.watch(kept_->output_fd(), EPOLLIN, call(&Helper::on_output));
+}
+
+// Not before the helper is known to run: its first words would be read while there is nobody to hear them.
+void Helper::watch_output() {
+    engine_->loop->watch(kept_->output_fd(), EPOLLIN, [weak = weak_from_this()](std::uint32_t events) {
+        if (const auto self = weak.lock())
+            self->on_output(events);
+    });
 }
 
 void Helper::on_control(std::uint32_t) {
@@ -127,6 +134,7 @@ void Helper::hear(const keep::Message& message) {
             helper_spawned_ = true;
             peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
                                                 static_cast<rpc::PeerEvents&>(*this));
+            watch_output();
             apply(core::Event::of(EventKind::spawned, machine_.generation));
             if (spec_.ready_by == ReadyBy::start)
                 apply(core::Event::of(EventKind::ready, machine_.generation));

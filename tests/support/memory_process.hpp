@@ -23,7 +23,10 @@ namespace holdfast::test {
 
 class MemoryProcess {
 public:
-    explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {}) {
+    // `variables`: added to the environment, "NAME=value". `error_fd`: its stderr; -1: the test's own.
+    explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {},
+                           std::vector<std::string> variables = {}, int error_fd = -1) {
+        std::signal(SIGPIPE, SIG_IGN); // a process that is gone is seen by what it does not answer
         int in[2];
         int out[2];
         if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
@@ -32,13 +35,22 @@ public:
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, in[0], 0);
         posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-        const std::string program = std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory";
+        if (error_fd >= 0)
+            posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
+        std::string program(HOLDFAST_BIN_DIR); // not one expression: g++ 12 warns of that for no reason
+        program += "/holdfast-memory";
         more.insert(more.begin(), {program, "--agent=test", "--no-viewer", "--home=" + home});
         std::vector<char*> argv;
         for (auto& word : more)
             argv.push_back(word.data());
         argv.push_back(nullptr);
-        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ) != 0)
+        std::vector<char*> environment;
+        for (auto& variable : variables)
+            environment.push_back(variable.data());
+        for (char** variable = environ; *variable != nullptr; ++variable)
+            environment.push_back(*variable);
+        environment.push_back(nullptr);
+        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environment.data()) != 0)
             std::abort();
         posix_spawn_file_actions_destroy(&actions);
         ::close(in[0]);
@@ -54,7 +66,7 @@ public:
             ::kill(pid_, SIGKILL); // our own child, not reaped yet: the number is still its
             (void)wait();
         }
-        ::close(out_);
+        close_output();
     }
 
     [[nodiscard]] int pid() const { return pid_; }
@@ -65,6 +77,11 @@ public:
                 return;
             done += static_cast<std::size_t>(n);
         }
+    }
+    // The host goes away from its answers.
+    void close_output() {
+        if (out_ >= 0)
+            ::close(std::exchange(out_, -1));
     }
     void close_input() {
         if (in_ >= 0)
@@ -114,6 +131,20 @@ public:
         if (pid_ <= 0 || ::waitpid(std::exchange(pid_, -1), &status, 0) < 0)
             return -1000;
         return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    }
+
+    // The same for one that should be ending; one that is not after 10 s is killed, and -2000 is said.
+    int wait_briefly() {
+        for (int i = 0; i < 1000 && pid_ > 0; ++i) {
+            siginfo_t info{};
+            if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                info.si_pid != 0)
+                return wait();
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        ::kill(pid_, SIGKILL);
+        (void)wait();
+        return -2000;
     }
 
     std::vector<boost::json::object> others;

@@ -1,8 +1,8 @@
 // The text side of memory: terms, languages, dates, redaction, snippets, the block for the prompt.
-#include "memory/analyzer.hpp"
-#include "memory/dates.hpp"
-#include "memory/recall.hpp"
-#include "memory/redact.hpp"
+#include "memory/recall/recall.hpp"
+#include "memory/text/analyzer.hpp"
+#include "memory/text/dates.hpp"
+#include "memory/text/redact.hpp"
 
 #include <gtest/gtest.h>
 

@@ -90,6 +90,46 @@ class Hold(Handle):
         check(lib.hf_hold_start(self._get(), *arguments, ctypes.byref(call)))
         return Call(call.value or 0)
 
+    def request_then(
+        self,
+        method: str,
+        params: Any,
+        then: "Callable[[Optional[Exception], Any, int], Any]",
+        *,
+        timeout: "Optional[Seconds]" = 30.0,
+        idempotent: bool = False,
+        generation: int = 0,
+    ) -> Call:
+        """As start(); the answer comes by then(error, result, generation), exactly once, on a thread of the library. Unlike
+        a subscriber, `then` is kept until it was called."""
+
+        def answered(code: int, message: str, reply: int) -> None:
+            error: "Optional[Exception]" = None
+            result = None
+            answered_by = 0
+            try:
+                if code != 0:
+                    raise error_of(code, message)
+                answered_by = int(lib.hf_reply_generation(reply))
+                result = taken(reply)
+            except Exception as raised:  # noqa: BLE001 - it belongs to `then`
+                error = raised
+            try:
+                then(error, result, answered_by)
+            except Exception:  # noqa: BLE001 - there is nobody to raise it to
+                _log.exception("what was to happen after %s failed", method)
+
+        return self._started_with(
+            (encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation), answered
+        )
+
+    def _started_with(self, arguments: "tuple[Any, ...]", answered: "Callable[[int, str, int], None]") -> Call:
+        target = Target(answered)
+        keep(target)
+        call = ctypes.c_void_p()
+        check(lib.hf_hold_start_with(self._get(), *arguments, on_answered, target.number, released, ctypes.byref(call)))
+        return Call(call.value or 0)
+
     async def request_async(
         self,
         method: str,
@@ -121,24 +161,9 @@ class Hold(Handle):
             except RuntimeError:
                 pass  # the loop is closed: nobody awaits
 
-        target = Target(answered)
-        keep(target)
-        call = ctypes.c_void_p()
-        check(
-            lib.hf_hold_start_with(
-                self._get(),
-                encoded(method),
-                dumped(params),
-                milliseconds(timeout),
-                1 if idempotent else 0,
-                generation,
-                on_answered,
-                target.number,
-                released,
-                ctypes.byref(call),
-            )
+        handle = self._started_with(
+            (encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation), answered
         )
-        handle = Call(call.value or 0)
         try:
             return await future
         except asyncio.CancelledError:

@@ -53,6 +53,14 @@ class Supervisor(HoldfastTest):
             os.close(pidfd)
         self.assertTrue(eventually(lambda: pid not in processes(self.token, "")))
 
+    def test_the_first_words_of_a_helper_are_heard(self) -> None:
+        """They come before the keeper has said that it runs."""
+        words = "printf 'one\\ntwo\\n[3]\\n'; exec \"$0\" \"$@\""
+        with holdfast.Supervisor() as supervisor:
+            hold = supervisor.hold(["/bin/sh", "-c", words, *self.helper()])
+            self.assertEqual(hold.request("echo", [1]), [1])
+            self.assertEqual(hold.status["noise"], 3)
+
     def test_request_and_release(self) -> None:
         with self.supervisor.hold(self.helper(), **QUICK) as hold:
             self.assertEqual(hold.request("echo", {"a": ["é", None, 1.5]}), {"a": ["é", None, 1.5]})

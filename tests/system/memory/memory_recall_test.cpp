@@ -1,7 +1,7 @@
 // Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
-#include "memory/ids.hpp"
-#include "memory/recall.hpp"
-#include "memory/rows.hpp"
+#include "memory/recall/recall.hpp"
+#include "memory/store/ids.hpp"
+#include "memory/store/rows.hpp"
 #include "support/memory_home.hpp"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,79 @@
+// The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
+#pragma once
+
+#include "memory/service/peer.hpp"
+#include "memory/service/service.hpp"
+
+#include <boost/json.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::memory {
+
+class Contract final : public Protocol {
+public:
+    explicit Contract(Service& service)
+        : service_(service) {}
+
+    // Handles one line. The answer goes to the peer when it is there; a notification gets none.
+    void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
+    // A line over the limit: an error with id null.
+    void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) override;
+    // transport_closed, retryable.
+    [[nodiscard]] std::string lost(std::string_view raw_id) const override;
+    // Its subscriptions go on, under the same ids.
+    void resume(const std::shared_ptr<Peer>& peer, std::string_view state) override;
+    // The peer is gone: its subscriptions end.
+    void forget(const Peer* peer) override;
+
+    // To the subscribers of that type, and to nobody else.
+    void notify(std::string_view type, boost::json::object payload);
+    // A line for those who asked for logs.tail.
+    void log(std::string_view level, std::string_view channel, std::string_view message);
+    std::string subscribe(const std::shared_ptr<Peer>& peer, bool logs, std::vector<std::string> types);
+    bool unsubscribe(std::string_view id);
+    // Called from any thread when a client has asked for core.shutdown, after its answer. To be set before
+    // the first line is handled.
+    void on_shutdown(std::function<void(const Peer&)> ask) { on_shutdown_ = std::move(ask); }
+    void ask_shutdown(const Peer& peer) const {
+        if (on_shutdown_)
+            on_shutdown_(peer);
+    }
+
+    // One call in flight. The methods get it and must answer exactly once.
+    class Call;
+
+private:
+    struct Subscription {
+        std::string id;
+        std::weak_ptr<Peer> peer;
+        const Peer* raw;
+        bool logs;
+        std::vector<std::string> types; // empty: all
+    };
+
+    void remember_subscriptions(Peer& peer); // with the mutex held
+
+    Service& service_;
+    std::mutex subscriptions_mutex_;
+    std::vector<Subscription> subscriptions_;
+    std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
+    std::uint64_t sequence_ = 0;
+    std::function<void(const Peer&)> on_shutdown_;
+};
+
+// The answer to a request whose owner died: transport_closed, retryable. As good for any JSON-RPC dialect.
+std::string lost_text(std::string_view raw_id);
+// The error object of the contract: {code, message, data:{name, code, message, details?}}.
+boost::json::object contract_error(int code, std::string_view name, std::string_view message,
+                                   boost::json::object details = {});
+// The contract's words for an error of ours.
+boost::json::object contract_error(const Error& error);
+
+} // namespace holdfast::memory

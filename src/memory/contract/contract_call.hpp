@@ -1,0 +1,104 @@
+// One call of the contract in flight: its parameters, checked as they are read, and its single answer.
+#pragma once
+
+#include "memory/contract/contract.hpp"
+
+#include <optional>
+
+namespace holdfast::memory {
+
+class Contract::Call {
+public:
+    // Begins the request with its peer, when it wants an answer.
+    Call(Contract& contract, std::shared_ptr<Peer> peer, boost::json::value id, bool wants_answer,
+         boost::json::object params);
+
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    // Dropped without an answer, it is answered as an internal error: silence is the one wrong answer.
+    ~Call();
+
+    void answer(boost::json::value result);
+    void refuse(boost::json::object error);
+    void refuse(const Error& error) { refuse(contract_error(error)); }
+    void refuse_argument(std::string_view message);
+    void refuse_missing(std::string_view code, std::string_view message); // session_not_found and its like
+
+    // Each reads one parameter. A wrong type, or a required one that is not there, answers the call with
+    // invalid_argument and makes bad() true; the value is then empty.
+    std::string text(std::string_view name, bool required);
+    // Like text, but an empty string counts as missing: for ids and names.
+    std::string word(std::string_view name, bool required);
+    std::optional<std::int64_t> integer(std::string_view name, bool required, std::int64_t least,
+                                        std::int64_t most);
+    std::optional<double> number(std::string_view name, double least, double most);
+    bool flag(std::string_view name);
+    // Any JSON, as text; empty when absent or null.
+    std::string json(std::string_view name);
+    // A list, as JSON text.
+    std::string list(std::string_view name, bool required);
+    std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
+    [[nodiscard]] const boost::json::object& params() const noexcept { return params_; }
+    [[nodiscard]] bool bad() const noexcept { return answered_; }
+
+    [[nodiscard]] Contract& contract() const noexcept { return contract_; }
+    [[nodiscard]] Service& service() const noexcept { return contract_.service_; }
+    [[nodiscard]] const std::shared_ptr<Peer>& peer() const noexcept { return peer_; }
+    // Takes secrets out when the home is configured so.
+    [[nodiscard]] std::string clean(std::string text) const;
+
+private:
+    const boost::json::value* find(std::string_view name) const;
+
+    Contract& contract_;
+    std::shared_ptr<Peer> peer_;
+    boost::json::value id_;
+    bool wants_answer_;
+    Peer::Ticket ticket_ = 0;
+    boost::json::object params_;
+    bool answered_ = false;
+};
+
+using CallPointer = std::shared_ptr<Contract::Call>;
+using Method = void (*)(const CallPointer&);
+
+// The method of that name, or null.
+Method find_method(std::string_view name);
+
+// Stored values as the contract shows them.
+boost::json::object to_json(const Trace& trace);
+boost::json::object to_json(const StoredObject& object);
+boost::json::object to_json(const Feedback& feedback);
+boost::json::object to_json(const Recalled& recalled);
+
+// The groups of methods, each in a file of its own.
+void core_health(const CallPointer& call);
+void core_init(const CallPointer& call);
+void core_shutdown(const CallPointer& call);
+void session_open(const CallPointer& call);
+void session_close(const CallPointer& call);
+void episode_open(const CallPointer& call);
+void episode_close(const CallPointer& call);
+void turn_start(const CallPointer& call);
+void turn_end(const CallPointer& call);
+void subagent_record(const CallPointer& call);
+void feedback_submit(const CallPointer& call);
+void memory_search(const CallPointer& call);
+void memory_get_trace(const CallPointer& call);
+void memory_get_policy(const CallPointer& call);
+void memory_get_world(const CallPointer& call);
+void memory_timeline(const CallPointer& call);
+void memory_list_world_models(const CallPointer& call);
+void memory_list_policies(const CallPointer& call);
+void memory_list_episodes(const CallPointer& call);
+void memory_list_traces(const CallPointer& call);
+void memory_forget(const CallPointer& call);
+void skill_list(const CallPointer& call);
+void skill_get(const CallPointer& call);
+void object_add(const CallPointer& call, ObjectKind kind);
+void object_archive(const CallPointer& call, ObjectKind kind);
+void events_subscribe(const CallPointer& call);
+void events_unsubscribe(const CallPointer& call);
+void logs_tail(const CallPointer& call);
+
+} // namespace holdfast::memory

@@ -1,0 +1,106 @@
+// core.* and the subscriptions.
+#include "memory/contract/contract_call.hpp"
+
+#include "memory/store/ids.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace holdfast::memory {
+
+namespace json = boost::json;
+
+// From memory only: nothing here depends on the size of the database or waits for it.
+void core_health(const CallPointer& call) {
+    const auto& service = call->service();
+    const auto progress = service.progress();
+    const auto& paths = service.paths();
+    const auto failure = service.failure();
+    const json::object no_model{
+        {"available", false}, {"provider", ""}, {"model", ""}, {"lastOkAt", nullptr}, {"lastError", nullptr}};
+    json::object health{{"ok", failure.empty()},
+                        {"version", HOLDFAST_VERSION},
+                        {"uptimeMs", service.uptime_ms()},
+                        {"agent", call->peer()->agent().empty() ? std::string_view(service.options().agent)
+                                                                : call->peer()->agent()},
+                        {"pid", static_cast<std::int64_t>(::getpid())},
+                        {"paths",
+                         {{"home", paths.home},
+                          {"config", paths.config},
+                          {"db", paths.database},
+                          {"skills", paths.skills},
+                          {"logs", paths.logs}}},
+                        {"phase", name_of(progress.phase)},
+                        {"llm", no_model},
+                        {"embedder", no_model}};
+    if (progress.total > 0)
+        health["progress"] = {
+            {"done", progress.done}, {"total", progress.total}, {"detail", progress.detail}};
+    if (!failure.empty())
+        health["error"] = failure;
+    if (service.is_open()) {
+        const auto totals = service.store().totals();
+        health["counts"] = {{"sessions", totals.sessions},
+                            {"episodes", totals.episodes},
+                            {"traces", totals.traces},
+                            {"feedback", totals.feedback},
+                            {"objects", totals.objects}};
+        health["epoch"] = service.store().epoch();
+        health["walBytes"] = service.store().wal_bytes();
+        if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
+            health["dbBytes"] = static_cast<std::int64_t>(file.st_size);
+        if (const auto& aside = service.store().set_aside(); !aside.empty())
+            health["warnings"] = {
+                {{"code", "corrupt_database"},
+                 {"keptAs", aside},
+                 {"message", "the database was corrupt. It was kept aside and a new one begun; "
+                             "'holdfast memory import FILE' brings over what can still be read"}}};
+    }
+    call->answer(std::move(health));
+}
+
+void core_init(const CallPointer& call) {
+    call->answer(json::object{{"ok", true}});
+}
+
+void core_shutdown(const CallPointer& call) {
+    // Everything asked before is committed first; then the answer, then the end (by whoever serves).
+    call->service().submit([](WriteContext&) -> Result<void> { return {}; },
+                           [call](Result<void> done) {
+                               if (done)
+                                   call->answer(json::object{{"ok", true}});
+                               else
+                                   call->refuse(done.error());
+                               call->contract().ask_shutdown(*call->peer());
+                           });
+}
+
+void events_subscribe(const CallPointer& call) {
+    std::vector<std::string> types;
+    if (const auto* given = call->params().if_contains("types"); given != nullptr && !given->is_null()) {
+        if (!given->is_array())
+            return call->refuse_argument("types must be a list of strings");
+        for (const auto& type : given->get_array()) {
+            if (!type.is_string())
+                return call->refuse_argument("types must be a list of strings");
+            types.emplace_back(type.get_string());
+        }
+    }
+    call->answer(
+        json::object{{"subscriptionId", call->contract().subscribe(call->peer(), false, std::move(types))}});
+}
+
+void events_unsubscribe(const CallPointer& call) {
+    const auto id = call->word("subscriptionId", true);
+    if (call->bad())
+        return;
+    if (!call->contract().unsubscribe(id))
+        return call->refuse_missing("not_found", "no subscription of that id");
+    call->answer(json::object{{"ok", true}});
+}
+
+void logs_tail(const CallPointer& call) {
+    call->answer(json::object{{"subscriptionId", call->contract().subscribe(call->peer(), true, {})}});
+}
+
+} // namespace holdfast::memory

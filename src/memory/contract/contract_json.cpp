@@ -1,0 +1,101 @@
+// Stored values as the contract shows them.
+#include "memory/contract/contract_call.hpp"
+
+namespace holdfast::memory {
+
+namespace json = boost::json;
+
+namespace {
+
+// Stored JSON was JSON when it came in; redaction keeps it so. Should it ever not parse, it is shown as text.
+json::value stored_json(const std::string& text, json::value if_empty) {
+    if (text.empty())
+        return if_empty;
+    boost::system::error_code failed;
+    auto value = json::parse(text, failed, {}, json::parse_options{.max_depth = 200});
+    return failed ? json::value(text) : value;
+}
+
+json::value text_or_null(const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+} // namespace
+
+json::object to_json(const Trace& trace) {
+    json::object shown{
+        {"id", trace.id},
+        {"episodeId", trace.episode_id},
+        {"sessionId", trace.session_id},
+        {"ts", trace.ts},
+        {"kind", trace.kind},
+        {"userText", trace.user_text},
+        {"agentText", trace.agent_text},
+        {"summary", text_or_null(trace.summary)},
+        {"tags", stored_json(trace.tags, json::array())},
+        {"toolCalls", stored_json(trace.tool_calls, json::array())},
+        {"agentThinking", text_or_null(trace.thinking)},
+        {"reflection", text_or_null(trace.reflection)},
+        {"value", trace.value},
+        {"priority", trace.priority},
+        {"turnId", trace.turn_id.empty() ? json::value(trace.ts) : json::value(trace.turn_id)}};
+    if (!trace.meta.empty())
+        shown["meta"] = stored_json(trace.meta, nullptr);
+    return shown;
+}
+
+json::object to_json(const StoredObject& object) {
+    json::object shown;
+    if (auto more = stored_json(object.data, nullptr); more.is_object())
+        shown = std::move(more.get_object());
+    shown["id"] = object.id;
+    shown["title"] = object.title;
+    shown["body"] = object.body;
+    if (object.kind == ObjectKind::skill) {
+        shown["name"] = object.title;
+        shown["invocationGuide"] = object.body;
+        shown["trialsAttempted"] = object.trials;
+    }
+    shown["status"] = object.status;
+    shown["createdAt"] = object.created_at;
+    shown["updatedAt"] = object.updated_at;
+    return shown;
+}
+
+json::object to_json(const Feedback& feedback) {
+    return {{"id", feedback.id},
+            {"ts", feedback.ts},
+            {"traceId", text_or_null(feedback.trace_id)},
+            {"episodeId", text_or_null(feedback.episode_id)},
+            {"channel", feedback.channel},
+            {"polarity", feedback.polarity},
+            {"magnitude", feedback.magnitude},
+            {"rationale", text_or_null(feedback.rationale)},
+            {"raw", stored_json(feedback.raw, nullptr)}};
+}
+
+json::object to_json(const Recalled& recalled) {
+    json::array hits;
+    for (const auto& hit : recalled.hits) {
+        json::object shown{{"tier", hit.tier},   {"refId", hit.id},        {"refKind", hit.kind},
+                           {"score", hit.score}, {"snippet", hit.snippet}, {"ts", hit.ts}};
+        if (hit.kind == "trace") {
+            shown["sourceTraceId"] = hit.id;
+            shown["episodeId"] = hit.episode_id;
+            shown["sessionId"] = hit.session_id;
+        }
+        hits.push_back(std::move(shown));
+    }
+    const auto objects_ms = static_cast<double>(recalled.objects_us) / 1000;
+    json::object shown{{"hits", std::move(hits)},
+                       {"injectedContext", recalled.injected},
+                       {"tierLatencyMs",
+                        {{"tier1", objects_ms},
+                         {"tier2", static_cast<double>(recalled.traces_us) / 1000},
+                         {"tier3", objects_ms}}}};
+    if (recalled.cut)
+        shown["cut"] = true;
+    return shown;
+}
+
+} // namespace holdfast::memory

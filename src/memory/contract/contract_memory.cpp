@@ -1,0 +1,364 @@
+// memory.*, retrieval.* and skill.*: what reads, and what keeps policies, world models and skills.
+#include "memory/contract/contract_call.hpp"
+
+#include "core/text.hpp"
+#include "memory/store/ids.hpp"
+#include "memory/store/rows.hpp"
+
+#include <algorithm>
+
+namespace holdfast::memory {
+
+using core::cat;
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::int64_t far_future = 9'000'000'000'000'000;
+
+// Runs `read` with a connection on the pool; it answers or returns the error.
+template <class Read>
+void reading(const CallPointer& call, Read read) {
+    call->service().run([call, read = std::move(read)](bool open) mutable {
+        if (!open)
+            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
+        auto reader = call->service().store().reader();
+        if (!reader)
+            return call->refuse(reader.error());
+        if (auto done = read(**reader); !done)
+            call->refuse(done.error());
+    });
+}
+
+// topK is a number, or one per tier (then their sum).
+std::optional<std::size_t> top_k_of(const CallPointer& call) {
+    const auto* given = call->params().if_contains("topK");
+    if (given == nullptr || !given->is_object()) {
+        const auto number = call->integer("topK", false, 1, 200);
+        return static_cast<std::size_t>(number.value_or(10));
+    }
+    std::int64_t sum = 0;
+    for (const auto& member : given->get_object())
+        if (member.value().is_int64() && member.value().get_int64() >= 0)
+            sum += std::min<std::int64_t>(member.value().get_int64(), 200);
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(sum, 1, 200));
+}
+
+Result<std::int64_t> session_row_of(Database& database, const std::string& id) {
+    if (id.empty())
+        return 0;
+    auto session = find_session(database, id);
+    if (!session)
+        return std::unexpected(std::move(session.error()));
+    return *session ? (*session)->row : -1;
+}
+
+} // namespace
+
+void memory_search(const CallPointer& call) {
+    auto query = std::make_shared<RecallQuery>();
+    query->text = call->word("query", true);
+    const auto agent = call->text("agent", false);
+    query->name_space = call->json("namespace");
+    const auto session_id = call->word("sessionId", false);
+    const auto episode_id = call->word("episodeId", false);
+    if (const auto* filters = call->params().if_contains("filters");
+        filters != nullptr && !filters->is_null()) {
+        if (!filters->is_object())
+            return call->refuse_argument("filters must be an object");
+        const auto time = [&](const char* name) -> std::int64_t {
+            const auto* value = filters->get_object().if_contains(name);
+            return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+        };
+        query->from_ms = time("since");
+        query->until_ms = time("until");
+        if (const auto* only = filters->get_object().if_contains("agent");
+            only != nullptr && only->is_string())
+            query->agent = std::string(only->get_string());
+    }
+    if (call->bad())
+        return;
+    const auto top_k = top_k_of(call);
+    if (call->bad())
+        return;
+    query->top_k = *top_k;
+    query->now_ms = now_ms();
+    reading(call, [call, query, agent, session_id, episode_id](Database& database) -> Result<void> {
+        auto session = session_row_of(database, session_id);
+        if (!session)
+            return std::unexpected(std::move(session.error()));
+        if (*session < 0) {
+            call->refuse_missing("session_not_found", cat("no session ", session_id));
+            return {};
+        }
+        query->session_row = *session;
+        if (!episode_id.empty()) {
+            auto episode = find_episode(database, episode_id);
+            if (!episode)
+                return std::unexpected(std::move(episode.error()));
+            if (!*episode) {
+                call->refuse_missing("episode_not_found", cat("no episode ", episode_id));
+                return {};
+            }
+            query->episode_row = (*episode)->row;
+        }
+        auto recalled = call->service().recall().search(*query);
+        if (!recalled)
+            return std::unexpected(std::move(recalled.error()));
+        auto shown = to_json(*recalled);
+        shown["query"] = {{"agent", agent.empty() ? call->service().options().agent : agent},
+                          {"sessionId", session_id},
+                          {"episodeId", episode_id},
+                          {"query", query->text}};
+        call->answer(std::move(shown));
+        return {};
+    });
+}
+
+void memory_get_trace(const CallPointer& call) {
+    const auto id = call->word("id", true);
+    if (call->bad())
+        return;
+    reading(call, [call, id](Database& database) -> Result<void> {
+        auto trace = find_trace(database, id);
+        if (!trace)
+            return std::unexpected(std::move(trace.error()));
+        if (!*trace) {
+            call->answer(nullptr);
+            return {};
+        }
+        auto shown = to_json(**trace);
+        auto feedback = feedback_of(database, id);
+        if (!feedback)
+            return std::unexpected(std::move(feedback.error()));
+        json::array list;
+        for (const auto& one : *feedback)
+            list.push_back(to_json(one));
+        shown["feedback"] = std::move(list);
+        call->answer(std::move(shown));
+        return {};
+    });
+}
+
+namespace {
+
+void get_object(const CallPointer& call, ObjectKind kind) {
+    const auto id = call->word("id", true);
+    if (call->bad())
+        return;
+    reading(call, [call, id, kind](Database& database) -> Result<void> {
+        auto object = find_object(database, kind, id);
+        if (!object)
+            return std::unexpected(std::move(object.error()));
+        call->answer(*object ? json::value(to_json(**object)) : json::value(nullptr));
+        return {};
+    });
+}
+
+void list_of(const CallPointer& call, ObjectKind kind, const char* name) {
+    const auto limit = call->integer("limit", false, 0, 1000);
+    const auto offset = call->integer("offset", false, 0, far_future);
+    const auto status = call->text("status", false);
+    const auto like = call->text("q", false);
+    if (call->bad())
+        return;
+    reading(call, [=](Database& database) -> Result<void> {
+        auto objects = list_objects(database, kind, status, like, limit.value_or(50), offset.value_or(0));
+        if (!objects)
+            return std::unexpected(std::move(objects.error()));
+        json::array list;
+        for (const auto& object : *objects)
+            list.push_back(to_json(object));
+        call->answer(json::object{{name, std::move(list)}});
+        return {};
+    });
+}
+
+} // namespace
+
+void memory_get_policy(const CallPointer& call) {
+    get_object(call, ObjectKind::policy);
+}
+void memory_get_world(const CallPointer& call) {
+    get_object(call, ObjectKind::world_model);
+}
+void memory_list_world_models(const CallPointer& call) {
+    list_of(call, ObjectKind::world_model, "worldModels");
+}
+void memory_list_policies(const CallPointer& call) {
+    list_of(call, ObjectKind::policy, "policies");
+}
+void skill_list(const CallPointer& call) {
+    list_of(call, ObjectKind::skill, "skills");
+}
+
+void memory_timeline(const CallPointer& call) {
+    const auto id = call->word("episodeId", true);
+    if (call->bad())
+        return;
+    reading(call, [call, id](Database& database) -> Result<void> {
+        auto episode = find_episode(database, id);
+        if (!episode)
+            return std::unexpected(std::move(episode.error()));
+        if (!*episode) {
+            call->refuse_missing("episode_not_found", cat("no episode ", id));
+            return {};
+        }
+        auto traces = timeline(database, (*episode)->row);
+        if (!traces)
+            return std::unexpected(std::move(traces.error()));
+        json::array list;
+        for (const auto& trace : *traces)
+            list.push_back(to_json(trace));
+        call->answer(json::object{{"traces", std::move(list)}});
+        return {};
+    });
+}
+
+namespace {
+
+void listing(const CallPointer& call, bool episodes) {
+    const auto session_id = call->word("sessionId", false);
+    const auto limit = call->integer("limit", false, 0, 1000);
+    const auto offset = call->integer("offset", false, 0, far_future);
+    const auto words = call->text("q", false);
+    if (call->bad())
+        return;
+    reading(call, [=](Database& database) -> Result<void> {
+        auto session = session_row_of(database, session_id);
+        if (!session)
+            return std::unexpected(std::move(session.error()));
+        if (*session < 0) {
+            call->refuse_missing("session_not_found", cat("no session ", session_id));
+            return {};
+        }
+        const ListFilter filter{*session, limit.value_or(50), offset.value_or(0), words};
+        json::array list;
+        if (episodes) {
+            auto ids = list_episode_ids(database, filter);
+            if (!ids)
+                return std::unexpected(std::move(ids.error()));
+            for (const auto& id : *ids)
+                list.emplace_back(id);
+            call->answer(json::object{{"episodeIds", std::move(list)}});
+            return {};
+        }
+        auto traces = list_traces(database, filter);
+        if (!traces)
+            return std::unexpected(std::move(traces.error()));
+        for (const auto& trace : *traces)
+            list.push_back(to_json(trace));
+        call->answer(json::object{{"traces", std::move(list)}});
+        return {};
+    });
+}
+
+} // namespace
+
+void memory_list_episodes(const CallPointer& call) {
+    listing(call, true);
+}
+void memory_list_traces(const CallPointer& call) {
+    listing(call, false);
+}
+
+void memory_forget(const CallPointer& call) {
+    const auto id = call->word("id", true);
+    if (call->bad())
+        return;
+    auto found = std::make_shared<bool>(false);
+    call->service().submit(
+        [id, found](WriteContext& context) -> Result<void> {
+            auto removed = delete_trace(context, id);
+            if (!removed)
+                return std::unexpected(std::move(removed.error()));
+            *found = *removed;
+            return {};
+        },
+        [call, id, found](Result<void> done) {
+            if (!done)
+                return call->refuse(done.error());
+            if (!*found)
+                return call->refuse_missing("trace_not_found", cat("no trace ", id));
+            call->answer(json::object{{"ok", true}});
+            call->contract().notify("trace.forgotten", {{"traceId", id}});
+        });
+}
+
+void skill_get(const CallPointer& call) {
+    const auto id = call->word("id", true);
+    const bool trial = call->flag("recordTrial");
+    if (call->bad())
+        return;
+    if (!trial)
+        return get_object(call, ObjectKind::skill);
+    auto found = std::make_shared<std::optional<StoredObject>>();
+    call->service().submit(
+        [id, found](WriteContext& context) -> Result<void> {
+            if (auto counted = record_trial(context, id); !counted)
+                return std::unexpected(std::move(counted.error()));
+            auto skill = find_object(context.database, ObjectKind::skill, id);
+            if (!skill)
+                return std::unexpected(std::move(skill.error()));
+            *found = std::move(*skill);
+            return {};
+        },
+        [call, found](Result<void> done) {
+            if (!done)
+                return call->refuse(done.error());
+            call->answer(*found ? json::value(to_json(**found)) : json::value(nullptr));
+        });
+}
+
+void object_add(const CallPointer& call, ObjectKind kind) {
+    auto object = std::make_shared<StoredObject>();
+    object->kind = kind;
+    object->id = call->word("id", false);
+    object->title = call->clean(call->word("title", true));
+    object->body = call->clean(call->text("body", true));
+    object->status = call->word("status", false);
+    object->data = call->clean(call->json("data"));
+    if (call->bad())
+        return;
+    if (object->id.empty())
+        object->id = make_id(kind == ObjectKind::skill ? "sk_" : kind == ObjectKind::policy ? "po_" : "wm_");
+    if (object->status.empty())
+        object->status = "active";
+    object->created_at = object->updated_at = now_ms();
+    call->service().submit([object](WriteContext& context) { return put_object(context, *object); },
+                           [call, object](Result<void> done) {
+                               if (!done)
+                                   return call->refuse(done.error());
+                               call->service().recall().objects_changed();
+                               call->answer(json::object{{"id", object->id}});
+                           });
+}
+
+void object_archive(const CallPointer& call, ObjectKind kind) {
+    const auto id = call->word("id", true);
+    (void)call->text("reason", false);
+    if (call->bad())
+        return;
+    auto found = std::make_shared<bool>(false);
+    call->service().submit(
+        [id, kind, found](WriteContext& context) -> Result<void> {
+            auto archived = archive_object(context, kind, id, now_ms());
+            if (!archived)
+                return std::unexpected(std::move(archived.error()));
+            *found = *archived;
+            return {};
+        },
+        [call, id, kind, found](Result<void> done) {
+            if (!done)
+                return call->refuse(done.error());
+            if (!*found)
+                return call->refuse_missing(kind == ObjectKind::skill    ? "skill_not_found"
+                                            : kind == ObjectKind::policy ? "policy_not_found"
+                                                                         : "world_model_not_found",
+                                            cat("nothing stored under ", id));
+            call->service().recall().objects_changed();
+            call->answer(json::object{{"ok", true}});
+        });
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,97 @@
+// The ranked index: BM25 over all traces of a home, exact, without reading a trace.
+//
+// It is derived from the store and can be thrown away: files in one directory, each for a run of rows, plus
+// the newest rows in memory. Why not FTS5's own ranking: it reads every match's row to score it (tens of
+// milliseconds for a common word at a million rows); here a match costs a byte or two and an addition.
+#pragma once
+
+#include "memory/index/index_part.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+namespace holdfast::memory {
+
+struct QueryTerm {
+    std::uint64_t term = 0;
+    float weight = 1;
+    std::uint32_t group = 0;   // terms of one group share one rarity: that of all of them together
+    std::uint64_t instead = 0; // only looked for when this other term occurs nowhere; 0: always
+};
+
+struct RankingOptions {
+    float k1 = 0.9F;
+    float b = 0.4F;
+    // How much of a neighbour's score in the same conversation a document gets, by distance: 1 before, 1
+    // after, …
+    std::vector<float> before = {0.30F, 0.12F};
+    std::vector<float> after = {0.30F, 0.12F};
+    std::size_t candidates = 200;
+    std::uint32_t reach = 64; // rows looked through for a neighbour, when conversations are interleaved
+};
+
+struct Candidate {
+    std::int64_t row = 0;
+    float score = 0;        // with neighbours
+    float own = 0;          // its own words only
+    std::uint32_t time = 0; // seconds
+    std::uint32_t session = 0;
+};
+
+struct RankedResult {
+    std::vector<Candidate> candidates; // best first
+    bool cut = false; // the deadline came first: what was looked at is ranked, the rest is not there
+};
+
+class RankedIndex {
+public:
+    // Takes the segments that are there, from row 1 on without a gap in the files' ranges; removes files that
+    // are damaged, covered by a larger one, or behind a gap. An empty directory name keeps everything in
+    // memory.
+    static Result<std::unique_ptr<RankedIndex>> open(const std::string& directory);
+
+    // The first row that is not indexed yet. Rows are added in rising order; gaps are rows that do not exist.
+    [[nodiscard]] std::int64_t next_row() const;
+    void add(std::int64_t row, std::uint32_t session, std::int64_t ts_ms, std::vector<std::uint64_t>& terms);
+
+    // The row is gone: it is no hit and lends nothing to its neighbours. Kept in a small file beside the
+    // segments.
+    void remove(std::int64_t row);
+
+    // Writes the newest rows to a file when there are at least `least` of them, and merges files so that
+    // there are few. For one thread at a time; searches and add() go on meanwhile, but add() only from that
+    // same thread.
+    Result<void> maintain(std::uint32_t least = 4096);
+
+    [[nodiscard]] RankedResult search(const std::vector<QueryTerm>& query, const RankingOptions& options,
+                                      const std::function<bool(std::uint32_t session)>& admit,
+                                      std::int64_t deadline_us = 0) const;
+
+    [[nodiscard]] std::uint64_t documents() const;
+    [[nodiscard]] std::size_t files() const;
+    // False when a file does not match its checksum.
+    [[nodiscard]] bool sound() const;
+    // Drops everything, files included; the caller adds all rows again.
+    void clear();
+
+private:
+    explicit RankedIndex(std::string directory)
+        : directory_(std::move(directory)) {}
+    Result<void> load();
+    void load_gone();
+    Result<void> merge_once(bool& merged);
+    [[nodiscard]] std::vector<std::shared_ptr<const IndexPart>> parts() const;
+
+    std::string directory_;
+    mutable std::shared_mutex mutex_;
+    std::vector<std::shared_ptr<SegmentFile>> segments_; // by row
+    std::shared_ptr<GrowingPart> frozen_;                // being written to a file
+    std::shared_ptr<GrowingPart> growing_;
+    std::vector<std::int64_t> gone_; // by row
+};
+
+} // namespace holdfast::memory

@@ -1,0 +1,127 @@
+// Recall: from a question to the traces that answer it, without any model.
+//
+// One score from several channels: BM25 of stemmed words (pairs for CJK, triples for identifiers), what a
+// date in the question or in the text means, the neighbours of a hit in its conversation, then recency and
+// what feedback said. Near-copies of a better hit come last. A trace that was answered is found by the next
+// call: a search waits for the indexer to have seen it (microseconds as a rule), unless that has thousands of
+// rows to catch up with; the answer says so then.
+#pragma once
+
+#include "memory/index/ranked_index.hpp"
+#include "memory/store/store.hpp"
+#include "memory/text/analyzer.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::memory {
+
+struct RecallQuery {
+    std::string text;
+    std::int64_t now_ms = 0; // what "last Tuesday" is relative to
+    std::size_t top_k = 10;
+    std::int64_t session_row = 0; // only this session; 0: all
+    std::int64_t episode_row = 0; // only this episode; 0: all
+    std::string agent = {};       // only sessions of this agent; empty: all
+    std::string name_space = {};  // only sessions of this namespace (as stored); empty: all
+    std::int64_t from_ms = 0;     // only traces of that time; 0: open
+    std::int64_t until_ms = 0;
+    std::int64_t deadline_us = 0; // monotonic; 0: none
+    std::size_t budget = 4000;    // bytes of injected context
+};
+
+struct Hit {
+    int tier = 2;     // 1 skills, 2 traces and policies, 3 world models
+    std::string kind; // trace, skill, policy, world-model
+    std::string id;
+    double score = 0; // 0..1, comparable within one answer
+    std::string snippet;
+    std::int64_t ts = 0;
+    std::string session_id = {};
+    std::string episode_id = {};
+};
+
+struct Recalled {
+    std::vector<Hit> hits; // best first
+    std::string injected;
+    bool cut = false;
+    std::int64_t objects_us = 0; // time spent per tier
+    std::int64_t traces_us = 0;
+};
+
+class Recall {
+public:
+    // Loads the index from `directory` and starts the thread that brings it up to date. `progress` is called
+    // from that thread while it has many rows to catch up with, and with Phase::ready when it has.
+    static Result<std::unique_ptr<Recall>> open(Store& store, const std::string& directory,
+                                                OnProgress progress);
+    ~Recall();
+    Recall(const Recall&) = delete;
+    Recall& operator=(const Recall&) = delete;
+
+    // To be called after a commit with what it changed (StoreOptions::on_changes).
+    void committed(const RowChanges& changes);
+    // To be called after a policy, world model or skill has changed.
+    void objects_changed() noexcept { ++objects_version_; }
+
+    Result<Recalled> search(const RecallQuery& query);
+
+    // Throws the index away and builds it again from the text; returns at once, progress tells when it is
+    // done.
+    void rebuild();
+    // Waits until everything committed so far is indexed, at most this long. False: not yet.
+    bool wait_indexed(std::int64_t at_most_ms);
+    [[nodiscard]] RankedIndex& index() noexcept { return *index_; }
+    // Writes the newest rows out and stops.
+    void close();
+
+private:
+    struct ObjectIndex;
+    Recall(Store& store, OnProgress progress)
+        : store_(store)
+        , progress_(std::move(progress)) {}
+    void indexer_loop();
+    // False when not all that was committed is indexed yet.
+    bool wait_for_recent(std::int64_t deadline_us);
+    // Indexes up to `limit` rows that are not yet; false when there was none.
+    Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
+    Result<void> search_objects(Analyzer& analyzer, const RecallQuery& query, std::vector<Hit>& hits);
+    Result<void> search_traces(Analyzer& analyzer, const RecallQuery& query, Recalled& recalled);
+
+    Store& store_;
+    OnProgress progress_;
+    std::unique_ptr<RankedIndex> index_;
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable caught_up_;
+    std::int64_t committed_row_ = 0;
+    std::int64_t indexed_row_ = 0;
+    bool rebuild_ = false;
+    bool stopping_ = false;
+    std::thread indexer_;
+
+    std::atomic<std::uint64_t> objects_version_ = 1;
+    std::mutex objects_mutex_;
+    std::shared_ptr<ObjectIndex> objects_;
+};
+
+// The terms of a question: words without content left out (unless there are no others), dates understood.
+std::vector<QueryTerm> query_terms(Analyzer& analyzer, std::string_view text, std::int64_t now_ms);
+
+// The terms under which a trace is found.
+void document_terms(Analyzer& analyzer, std::string_view text, std::int64_t ts,
+                    std::vector<std::uint64_t>& terms);
+
+// About `length` bytes of the text with as many of the query's terms in view as possible, cut at words.
+std::string snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<QueryTerm>& query,
+                       std::size_t length, std::vector<std::uint64_t>* terms_of_text = nullptr);
+
+// The hits as one block for a prompt: marked as data, within the budget, nothing in it can close the block.
+std::string injected_context(const std::vector<Hit>& hits, std::size_t budget);
+
+} // namespace holdfast::memory

@@ -1,0 +1,201 @@
+// Keeping the ranked index in step with the store.
+#include "memory/recall/recall.hpp"
+
+#include "core/text.hpp"
+#include "memory/store/ids.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+// The words in a JSON value: its strings, without the names of members.
+void append_json_words(std::string_view json, std::string& out, std::size_t limit) {
+    const auto stop = out.size() + limit;
+    for (std::size_t at = 0; at < json.size() && out.size() < stop;) {
+        if (json[at] != '"') {
+            ++at;
+            continue;
+        }
+        const std::size_t begin = ++at;
+        while (at < json.size() && json[at] != '"')
+            at += json[at] == '\\' ? 2U : 1U;
+        const auto end = std::min(at, json.size());
+        at = end + 1;
+        if (at < json.size() && json[at] == ':')
+            continue;
+        out += ' ';
+        for (std::size_t i = begin; i < end && out.size() < stop; ++i) {
+            if (json[i] == '\\') {
+                ++i; // an escape stands for a sign or a blank: neither is part of a word
+                out += ' ';
+            } else {
+                out += json[i];
+            }
+        }
+    }
+}
+
+} // namespace
+
+Result<std::unique_ptr<Recall>> Recall::open(Store& store, const std::string& directory,
+                                             OnProgress progress) {
+    std::unique_ptr<Recall> recall(new Recall(store, std::move(progress)));
+    auto index = RankedIndex::open(directory);
+    if (!index)
+        return std::unexpected(std::move(index.error()));
+    recall->index_ = std::move(*index);
+    auto reader = store.reader();
+    if (!reader)
+        return std::unexpected(std::move(reader.error()));
+    auto next = (*reader)->scalar("SELECT next_trace FROM state");
+    if (!next)
+        return std::unexpected(std::move(next.error()));
+    if (recall->index_->next_row() > *next)
+        recall->index_->clear(); // files of another store: this one never had such rows
+    recall->committed_row_ = *next - 1;
+    recall->indexed_row_ = recall->index_->next_row() - 1;
+    recall->indexer_ = std::thread([raw = recall.get()] { raw->indexer_loop(); });
+    return recall;
+}
+
+Recall::~Recall() {
+    close();
+}
+
+void Recall::committed(const RowChanges& changes) {
+    for (const auto row : changes.went)
+        index_->remove(row);
+    const std::lock_guard lock(mutex_);
+    for (const auto row : changes.came)
+        committed_row_ = std::max(committed_row_, row);
+    wake_.notify_one();
+}
+
+void Recall::rebuild() {
+    const std::lock_guard lock(mutex_);
+    rebuild_ = true;
+    wake_.notify_one();
+}
+
+bool Recall::wait_indexed(std::int64_t at_most_ms) {
+    std::unique_lock lock(mutex_);
+    const auto goal = committed_row_;
+    return caught_up_.wait_for(lock, std::chrono::milliseconds(at_most_ms),
+                               [&] { return (indexed_row_ >= goal && !rebuild_) || stopping_; });
+}
+
+bool Recall::wait_for_recent(std::int64_t deadline_us) {
+    constexpr std::int64_t a_few = 2000;
+    std::int64_t wait_us = 2'000'000;
+    if (deadline_us != 0)
+        wait_us = std::clamp<std::int64_t>(deadline_us - monotonic_us(), 0, wait_us);
+    std::unique_lock lock(mutex_);
+    const auto goal = committed_row_;
+    caught_up_.wait_for(lock, std::chrono::microseconds(wait_us),
+                        [&] { return indexed_row_ >= goal || goal - indexed_row_ > a_few || stopping_; });
+    return indexed_row_ >= goal;
+}
+
+void Recall::indexer_loop() {
+    Analyzer analyzer;
+    std::int64_t told = monotonic_ms();
+    bool behind = true;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        if (rebuild_) {
+            index_->clear();
+            indexed_row_ = 0;
+            behind = true;
+            rebuild_ = false;
+        }
+        if (indexed_row_ >= committed_row_) {
+            caught_up_.notify_all();
+            if (behind) {
+                behind = false;
+                lock.unlock();
+                progress_({Phase::ready, 0, 0, ""});
+                lock.lock();
+                continue;
+            }
+            if (stopping_)
+                return;
+            wake_.wait(lock, [&] { return stopping_ || rebuild_ || indexed_row_ < committed_row_; });
+            if (stopping_)
+                return;
+            continue;
+        }
+        if (stopping_)
+            return; // the rest is indexed at the next start, from the store
+        const auto goal = committed_row_;
+        lock.unlock();
+        auto some = index_some(analyzer, 256);
+        if (some)
+            (void)index_->maintain(); // a full disk keeps the rows in memory; they are written later
+        const auto reached = some && !*some ? goal : index_->next_row() - 1;
+        if (goal - reached > 1000 && monotonic_ms() - told > 100) {
+            told = monotonic_ms();
+            behind = true;
+            progress_({Phase::indexing, static_cast<std::uint64_t>(reached), static_cast<std::uint64_t>(goal),
+                       "indexing traces"});
+        }
+        lock.lock();
+        if (!some) {
+            // The store cannot be read now (a full disk, an I/O error). Without a pause this would spin.
+            wake_.wait_for(lock, std::chrono::milliseconds(500), [&] { return stopping_; });
+            continue;
+        }
+        indexed_row_ = std::max(indexed_row_, reached);
+        caught_up_.notify_all();
+    }
+}
+
+Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
+    auto reader = store_.reader();
+    if (!reader)
+        return std::unexpected(std::move(reader.error()));
+    auto rows =
+        (*reader)->prepare("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
+                           " FROM traces WHERE row>=?1 ORDER BY row LIMIT ?2");
+    if (!rows)
+        return std::unexpected(std::move(rows.error()));
+    (*rows)->bind(1, index_->next_row()).bind(2, static_cast<std::int64_t>(limit));
+    const ScopedReset reset(**rows);
+    bool any = false;
+    std::string text;
+    std::vector<std::uint64_t> terms;
+    for (;;) {
+        auto row = (*rows)->step();
+        if (!row)
+            return std::unexpected(std::move(row.error()));
+        if (!*row)
+            return any;
+        any = true;
+        text.clear();
+        for (const int column : {3, 4, 5}) {
+            text += (*rows)->text(column).substr(0, 32 * 1024);
+            text += '\n';
+        }
+        append_json_words((*rows)->text(6), text, 1024);
+        append_json_words((*rows)->text(7), text, 4096);
+        terms.clear();
+        document_terms(analyzer, text, (*rows)->integer(2), terms);
+        index_->add((*rows)->integer(0), static_cast<std::uint32_t>((*rows)->integer(1)), (*rows)->integer(2),
+                    terms);
+    }
+}
+
+void Recall::close() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        wake_.notify_all();
+        caught_up_.notify_all();
+    }
+    if (indexer_.joinable()) {
+        indexer_.join();
+        (void)index_->maintain(
+            64); // a short tail is read again at the next start, which costs less than a file
+    }
+}
+
+} // namespace holdfast::memory

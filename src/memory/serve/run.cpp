@@ -1,0 +1,132 @@
+#include "memory/serve/run.hpp"
+
+#include "core/text.hpp"
+#include "memory/serve/attached.hpp"
+#include "memory/serve/owner.hpp"
+#include "sys/clock.hpp"
+#include "sys/directories.hpp"
+#include "sys/errors.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace holdfast::memory {
+
+using core::cat;
+
+namespace {
+
+constexpr std::chrono::milliseconds attach_patience{5000};
+
+// Asked to end while nobody serves us: what the dead owner had read and not answered is answered here, as far
+// as the client takes it.
+void answer_what_was_lost(const RunOptions& options, LedgerFiles files) {
+    auto ledger = Ledger::open(std::move(files));
+    if (!ledger)
+        return;
+    for (const auto& lost : ledger->lost())
+        (void)ledger->stage(lost.ticket, lost_text(lost.raw_id));
+    const auto until = sys::Deadline::in(std::chrono::milliseconds(1000));
+    while (ledger->pump(options.out) == Ledger::Sent::blocked && !until.passed()) {
+        pollfd ready{options.out, POLLOUT, 0};
+        ::poll(&ready, 1, until.poll_timeout());
+    }
+}
+
+RunEnd serve(const RunOptions& options, HomeSlot& slot, StartReport& report, LedgerFiles files,
+             int cancel_fd) {
+    auto owner = std::make_unique<Owner>(options, slot, report, std::move(files), cancel_fd);
+    auto end = owner->run();
+    if (end.at_once)
+        (void)owner.release(); // its threads still use it; the process ends now
+    return end;
+}
+
+} // namespace
+
+RunEnd run(const RunOptions& options) {
+    const auto failed = [](const Error& error) { return RunEnd{1, false, error.message}; };
+    if (auto made = sys::make_directories(options.home); !made)
+        return failed(made.error());
+    auto files = LedgerFiles::make();
+    if (!files)
+        return failed(files.error());
+    const sys::Fd cancel(::eventfd(0, EFD_CLOEXEC));
+    HomeSlot slot(options.home, options.argv, cancel.get());
+    StartReport report(options.notify_address, options.person);
+    const AttachRequest request{options.protocol, options.agent, options.viewer, options.daemon};
+    auto patience = sys::Deadline::in(attach_patience);
+    int pause_ms = 1;
+    for (;;) {
+        auto taken = slot.try_take();
+        if (!taken)
+            return failed(taken.error());
+        if (*taken)
+            return serve(options, slot, report, std::move(*files), cancel.get());
+        auto connection =
+            offer(options.home, request, options.in, options.out, *files, attach_patience, options.signal_fd);
+        if (connection) {
+            const auto end = stay_attached(connection->get(), options.signal_fd, drain_bound,
+                                           [&](const Progress& progress) { (void)report.tell(progress); });
+            if (end.end == AttachedEnd::done)
+                return {end.code, false, ""};
+            if (end.end == AttachedEnd::too_late)
+                return {end.code, false, "the owner of the home did not finish in time"};
+            if (end.stopping) {
+                answer_what_was_lost(options, std::move(*files));
+                return {0, false, ""};
+            }
+            patience = sys::Deadline::in(attach_patience);
+            pause_ms = 1;
+            continue;
+        }
+        if (connection.error().code == Errc::cancelled)
+            return {0, false, ""};
+        if (connection.error().code == Errc::protocol || patience.passed())
+            // Nobody to share with: an owner that listens nowhere, or is stopped. Its end is waited for, and
+            // health is answered meanwhile.
+            return serve(options, slot, report, std::move(*files), cancel.get());
+        // It is coming up, or going away.
+        pollfd stop{options.signal_fd, POLLIN, 0};
+        ::poll(&stop, 1, pause_ms);
+        pause_ms = std::min(pause_ms * 2, 50);
+    }
+}
+
+Result<ClientLink> attach_client(const std::string& home, const std::string& protocol,
+                                 std::chrono::milliseconds at_most) {
+    int to[2];
+    int from[2];
+    if (::pipe2(to, O_CLOEXEC) != 0)
+        return sys::fail_sys("make a pipe");
+    sys::Fd to_read(to[0]);
+    ClientLink link;
+    link.to_owner = sys::Fd(to[1]);
+    if (::pipe2(from, O_CLOEXEC) != 0)
+        return sys::fail_sys("make a pipe");
+    link.from_owner = sys::Fd(from[0]);
+    sys::Fd from_write(from[1]);
+    auto files = LedgerFiles::make();
+    if (!files)
+        return std::unexpected(std::move(files.error()));
+    const auto deadline = sys::Deadline::in(at_most);
+    for (;;) {
+        auto connection =
+            offer(home, {.protocol = protocol}, to_read.get(), from_write.get(), *files, at_most, -1);
+        if (connection) {
+            link.link = std::move(*connection);
+            return link;
+        }
+        const auto seen = query({home, "memory"});
+        if (connection.error().code == Errc::protocol || deadline.passed() || !seen ||
+            seen->state == SlotState::free)
+            return std::unexpected(std::move(connection.error()));
+        ::poll(nullptr, 0, 10); // it is coming up, or going away
+    }
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,138 @@
+#include "memory/serve/stream.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace holdfast::memory {
+
+Stream::Stream(sys::Fd in, sys::Fd out, Ledger ledger, std::string agent, int wake_fd)
+    : in_(std::move(in))
+    , out_(std::move(out))
+    , agent_(std::move(agent))
+    , wake_fd_(wake_fd)
+    , ledger_(std::move(ledger)) {}
+
+void Stream::wake() const {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_fd_, &one, sizeof one);
+}
+
+void Stream::send(std::string_view message) {
+    answer(0, message);
+}
+
+Peer::Ticket Stream::begin(std::string_view raw_id) {
+    const std::lock_guard lock(mutex_);
+    return ledger_.begin(raw_id);
+}
+
+void Stream::answer(Ticket ticket, std::string_view message) {
+    const std::lock_guard lock(mutex_);
+    const bool was_full = ledger_.unsent() >= room || ledger_.in_flight() >= Ledger::max_in_flight;
+    if (gone_ || !ledger_.stage(ticket, message)) {
+        gone_ = true; // no memory for an answer is the end of a client, too: it must not go on as if it had
+                      // got it
+        ledger_.drop(ticket);
+    } else if (!blocked_) {
+        pump_locked();
+    }
+    // The serving thread sleeps in poll: it has to know when it should wait for the pipe, read on, or go.
+    if (blocked_ || was_full || ended_)
+        wake();
+}
+
+bool Stream::remember(std::string_view state) {
+    const std::lock_guard lock(mutex_);
+    return ledger_.remember(state);
+}
+
+void Stream::pump_locked() {
+    switch (ledger_.pump(out_.get())) {
+    case Ledger::Sent::all:
+        blocked_ = false;
+        return;
+    case Ledger::Sent::blocked:
+        blocked_ = true;
+        return;
+    case Ledger::Sent::gone:
+        blocked_ = false;
+        gone_ = true;
+        return;
+    }
+}
+
+void Stream::take_over(Protocol& protocol) {
+    std::vector<Ledger::Lost> lost;
+    std::string state;
+    {
+        const std::lock_guard lock(mutex_);
+        lost = ledger_.lost();
+        state = ledger_.remembered();
+        pump_locked();
+    }
+    if (!state.empty())
+        protocol.resume(shared_from_this(), state);
+    for (const auto& request : lost)
+        answer(request.ticket, protocol.lost(request.raw_id));
+    handle_lines(protocol, false);
+}
+
+void Stream::readable(Protocol& protocol) {
+    const auto n = ledger_.fill(in_.get());
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    handle_lines(protocol, n <= 0);
+    if (n <= 0)
+        ended_ = true;
+}
+
+void Stream::handle_lines(Protocol& protocol, bool at_end) {
+    const auto self = shared_from_this();
+    while (!ended_) {
+        const auto line = ledger_.next(at_end);
+        if (line.kind == Ledger::Line::Kind::none)
+            return;
+        if (line.kind == Ledger::Line::Kind::oversize)
+            protocol.refuse_oversize(self, Ledger::max_line);
+        else
+            protocol.handle(self, line.text);
+        ledger_.used();
+    }
+}
+
+void Stream::writable() {
+    const std::lock_guard lock(mutex_);
+    pump_locked();
+}
+
+bool Stream::wants_input() const {
+    const std::lock_guard lock(mutex_);
+    return !ended_ && (gone_ || ledger_.unsent() < room) && ledger_.in_flight() < Ledger::max_in_flight;
+}
+
+bool Stream::wants_output() const {
+    const std::lock_guard lock(mutex_);
+    return blocked_ && !gone_;
+}
+
+void Stream::close() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    gone_ = true;
+    blocked_ = false;
+    in_.reset();
+    out_.reset();
+}
+
+bool Stream::settled() const {
+    const std::lock_guard lock(mutex_);
+    return ledger_.in_flight() == 0;
+}
+
+bool Stream::flushed() const {
+    const std::lock_guard lock(mutex_);
+    return gone_ || ledger_.unsent() == 0;
+}
+
+} // namespace holdfast::memory

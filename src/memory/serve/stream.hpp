@@ -1,0 +1,70 @@
+// One client over two descriptors: lines in, lines out, with the books in its ledger.
+//
+// Reading never waits for answers, and answering never waits for the client: what it does not read stays in
+// the outbox, and when that is full the client's further requests are not read until it has made room.
+#pragma once
+
+#include "memory/serve/ledger.hpp"
+#include "memory/service/peer.hpp"
+#include "sys/fd.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace holdfast::memory {
+
+class Stream final : public Peer, public std::enable_shared_from_this<Stream> {
+public:
+    // `wake_fd`: an eventfd that is written to when the serving thread should look at this stream again; it
+    // outlives the stream.
+    Stream(sys::Fd in, sys::Fd out, Ledger ledger, std::string agent, int wake_fd);
+
+    // From any thread (Peer).
+    void send(std::string_view message) override;
+    Ticket begin(std::string_view raw_id) override;
+    void answer(Ticket ticket, std::string_view message) override;
+    bool remember(std::string_view state) override;
+    [[nodiscard]] std::string_view agent() const override { return agent_; }
+
+    // On the serving thread from here on.
+    // Answers what an earlier owner had read and left unanswered, and handles the lines that it had read
+    // ahead. To be called once, first.
+    void take_over(Protocol& protocol);
+    // Reads once and handles the lines that are whole.
+    void readable(Protocol& protocol);
+    void writable();
+    [[nodiscard]] int in() const noexcept { return in_.get(); }
+    [[nodiscard]] int out() const noexcept { return out_.get(); }
+    [[nodiscard]] bool wants_input() const;
+    [[nodiscard]] bool wants_output() const;
+    // The input has ended, or stop_reading() was called: no further line will be handled.
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+    // Lines that are not handled stay in the books for the next owner.
+    void stop_reading() noexcept { ended_ = true; }
+    // Lets go of the descriptors, although answers may still come: nobody will read them here.
+    void close();
+    // Nothing is being worked on.
+    [[nodiscard]] bool settled() const;
+    // Everything was sent, or nobody will read it any more.
+    [[nodiscard]] bool flushed() const;
+
+private:
+    void handle_lines(Protocol& protocol, bool at_end);
+    void pump_locked();
+    void wake() const;
+
+    static constexpr std::uint64_t room = std::uint64_t{32} << 20;
+    sys::Fd in_;
+    sys::Fd out_;
+    std::string agent_;
+    int wake_fd_;
+    std::atomic<bool> ended_ = false;
+    mutable std::mutex mutex_; // of all that follows
+    Ledger ledger_;
+    bool blocked_ = false;
+    bool gone_ = false;
+};
+
+} // namespace holdfast::memory

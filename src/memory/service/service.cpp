@@ -1,0 +1,252 @@
+#include "memory/service/service.hpp"
+
+#include "core/text.hpp"
+#include "memory/store/ids.hpp"
+#include "sys/errors.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace holdfast::memory {
+
+using core::cat;
+
+namespace {
+
+constexpr std::size_t most_workers = 4;
+
+Result<void> make_directory(const std::string& path) {
+    for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+        const auto part = path.substr(0, at);
+        if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+            return sys::fail_sys(cat("create ", part));
+        if (at == path.npos)
+            return {};
+    }
+}
+
+} // namespace
+
+HomePaths paths_of(const std::string& home) {
+    return {home,           home + "/config.json", home + "/data/memory.db", home + "/skills",
+            home + "/logs", home + "/data/index"};
+}
+
+Service::Service(ServiceOptions options)
+    : options_(std::move(options))
+    , paths_(paths_of(options_.home))
+    , started_ms_(monotonic_ms()) {}
+
+Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
+    std::unique_ptr<Service> service(new Service(std::move(options)));
+    for (const auto& path :
+         {service->paths_.home, service->paths_.home + "/data", service->paths_.skills, service->paths_.logs})
+        if (auto made = make_directory(path); !made)
+            return std::unexpected(std::move(made.error()));
+    service->opener_ = std::thread([raw = service.get()] { raw->open(); });
+    return service;
+}
+
+Service::~Service() {
+    close();
+}
+
+std::int64_t Service::uptime_ms() const noexcept {
+    return monotonic_ms() - started_ms_;
+}
+
+void Service::tell(const Progress& progress) {
+    {
+        const std::lock_guard lock(mutex_);
+        progress_ = progress;
+    }
+    if (options_.on_progress)
+        options_.on_progress(progress);
+}
+
+Result<void> Service::open_store() {
+    const OnProgress telling = [this](const Progress& progress) { tell(progress); };
+    StoreOptions store_options;
+    store_options.path = paths_.database;
+    if (options_.become_owner) {
+        auto epoch = options_.become_owner(telling);
+        if (!epoch)
+            return std::unexpected(std::move(epoch.error()));
+        store_options.least_epoch = *epoch;
+    }
+    store_options.on_changes = [this](const RowChanges& changes) {
+        if (auto* recall = recall_ready_.load())
+            recall->committed(changes);
+    };
+    store_options.on_fenced = options_.on_fenced;
+    constexpr std::int64_t beat_ms = 50;
+    for (std::int64_t past = 0; past < options_.slow_open_ms; past += beat_ms) {
+        tell({Phase::recovering, static_cast<std::uint64_t>(past),
+              static_cast<std::uint64_t>(options_.slow_open_ms), "slowed down for a test"});
+        std::this_thread::sleep_for(std::chrono::milliseconds(beat_ms));
+    }
+    auto store = Store::open(store_options, telling);
+    if (!store)
+        return std::unexpected(std::move(store.error()));
+    auto recall = Recall::open(**store, paths_.index, telling);
+    if (!recall)
+        return std::unexpected(std::move(recall.error()));
+    {
+        const std::lock_guard lock(mutex_);
+        store_ = std::move(*store);
+        if (fence_asked_)
+            store_->fence();
+    }
+    recall_ = std::move(*recall);
+    recall_ready_ = recall_.get();
+    return {};
+}
+
+void Service::open() {
+    auto opened = open_store();
+    if (!opened)
+        tell({Phase::failed, 0, 0, opened.error().message});
+    std::deque<EarlyWrite> refused;
+    {
+        const std::lock_guard lock(mutex_);
+        if (opened) {
+            for (auto& write : early_)
+                store_->submit(std::move(write.write), std::move(write.done));
+            early_.clear();
+            open_ = true;
+        } else {
+            failure_ = opened.error().message;
+            refused.swap(early_);
+        }
+        settled_ = true;
+        changed_.notify_all();
+    }
+    // What waited for the store is told why there is none.
+    for (auto& write : refused)
+        write.done(fail(Errc::closed, opened.error().message));
+}
+
+void Service::finished_one() {
+    const std::lock_guard lock(mutex_);
+    if (--pending_ == 0)
+        idle_.notify_all();
+}
+
+void Service::submit(WriteFunction write, WriteDone done) {
+    WriteDone counted = [this, done = std::move(done)](Result<void> result) mutable {
+        done(std::move(result));
+        finished_one();
+    };
+    std::string failure;
+    {
+        const std::lock_guard lock(mutex_);
+        ++pending_;
+        if (!settled_) {
+            early_.push_back({std::move(write), std::move(counted)});
+            return;
+        }
+        failure = failure_;
+    }
+    if (open_)
+        store_->submit(std::move(write), std::move(counted));
+    else
+        counted(fail(Errc::closed, failure));
+}
+
+void Service::run(Task task, std::int64_t deadline_us) {
+    const std::lock_guard lock(mutex_);
+    ++pending_;
+    tasks_.push_back({std::move(task), deadline_us});
+    if (idle_workers_ < tasks_.size() && workers_.size() < most_workers)
+        workers_.emplace_back([this] { worker(); });
+    changed_.notify_one();
+}
+
+void Service::worker() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        // Before the store is settled only those are taken whose time has come.
+        auto ready = tasks_.end();
+        std::int64_t next_deadline = 0;
+        if (settled_) {
+            ready = tasks_.begin();
+        } else {
+            const auto now = monotonic_us();
+            for (auto task = tasks_.begin(); task != tasks_.end() && ready == tasks_.end(); ++task) {
+                if (task->deadline_us != 0 && task->deadline_us <= now)
+                    ready = task;
+                else if (task->deadline_us != 0 && (next_deadline == 0 || task->deadline_us < next_deadline))
+                    next_deadline = task->deadline_us;
+            }
+        }
+        if (ready != tasks_.end()) {
+            auto task = std::move(ready->task);
+            tasks_.erase(ready);
+            const bool open = open_;
+            lock.unlock();
+            task(open);
+            task = nullptr;
+            finished_one();
+            lock.lock();
+            continue;
+        }
+        if (stopping_ && tasks_.empty())
+            return;
+        ++idle_workers_;
+        if (next_deadline != 0)
+            changed_.wait_for(
+                lock, std::chrono::microseconds(std::max<std::int64_t>(1, next_deadline - monotonic_us())));
+        else
+            changed_.wait(lock);
+        --idle_workers_;
+    }
+}
+
+void Service::fence() {
+    const std::lock_guard lock(mutex_);
+    fence_asked_ = true;
+    if (store_)
+        store_->fence();
+}
+
+Progress Service::progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+}
+
+std::string Service::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
+std::size_t Service::pending() const {
+    const std::lock_guard lock(mutex_);
+    return pending_;
+}
+
+bool Service::drain(std::int64_t at_most_ms) {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, std::chrono::milliseconds(at_most_ms), [&] { return pending_ == 0; });
+}
+
+void Service::close() {
+    if (opener_.joinable())
+        opener_.join();
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        changed_.notify_all();
+    }
+    for (auto& worker : workers_)
+        if (worker.joinable())
+            worker.join();
+    // The indexer reads from the store, so it stops first. What is committed after that is indexed at the
+    // next start.
+    if (recall_)
+        recall_->close();
+    if (store_)
+        store_->close(); // everything submitted is committed and answered
+}
+
+} // namespace holdfast::memory

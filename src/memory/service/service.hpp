@@ -1,0 +1,116 @@
+// The memory of one home while this process owns it: the store and recall, opened in the background, and a
+// small pool for what takes time. Requests may come before the store is open: they wait, and health says how
+// far it is.
+#pragma once
+
+#include "memory/recall/recall.hpp"
+#include "memory/store/store.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace holdfast::memory {
+
+struct HomePaths {
+    std::string home;
+    std::string config;
+    std::string database;
+    std::string skills;
+    std::string logs;
+    std::string index;
+};
+HomePaths paths_of(const std::string& home);
+
+struct ServiceOptions {
+    std::string home;
+    std::string agent;
+    bool redact = true;
+    // Runs first, on the opening thread: makes this process the one writer of the home, and gives the epoch
+    // of that ownership. May wait for another owner to end; what it says meanwhile is shown by health. Empty:
+    // not guarded.
+    std::function<Result<std::int64_t>(const OnProgress&)> become_owner = {};
+    OnProgress on_progress = {};          // from the opening thread and the indexer; may be empty
+    std::function<void()> on_fenced = {}; // from the writer thread: a newer owner was found in the store
+    std::int64_t slow_open_ms = 0;        // for tests: opening takes this much longer, and tells its progress
+};
+
+class Service {
+public:
+    // Creates the home's directories (0700) and begins to open the store. Never waits for it.
+    static Result<std::unique_ptr<Service>> start(ServiceOptions options);
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    // A write. Kept until the store is open, then handed over in the order of arrival.
+    void submit(WriteFunction write, WriteDone done);
+    // Something that reads. Runs on the pool once the store is open. When `deadline_us` (monotonic, 0: none)
+    // comes first, it is called with `open` false and must not touch the store.
+    using Task = std::move_only_function<void(bool open)>;
+    void run(Task task, std::int64_t deadline_us = 0);
+
+    [[nodiscard]] Store& store() const { return *store_; }
+    [[nodiscard]] Recall& recall() const { return *recall_; }
+    [[nodiscard]] bool is_open() const noexcept { return open_; }
+    [[nodiscard]] Progress progress() const;
+    // Why the store could not be opened; empty when it could, or is still being opened.
+    [[nodiscard]] std::string failure() const;
+    [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const HomePaths& paths() const noexcept { return paths_; }
+    [[nodiscard]] std::int64_t uptime_ms() const noexcept;
+    // From now on every write is refused: the home was lost to another process.
+    void fence();
+    // Writes and tasks that have not been answered yet.
+    [[nodiscard]] std::size_t pending() const;
+    // Waits until nothing is pending, at most this long. False: something still is.
+    bool drain(std::int64_t at_most_ms);
+    // Finishes what was submitted, closes the store. Idempotent.
+    void close();
+
+private:
+    struct Queued {
+        Task task;
+        std::int64_t deadline_us;
+    };
+    struct EarlyWrite {
+        WriteFunction write;
+        WriteDone done;
+    };
+    explicit Service(ServiceOptions options);
+    void open();
+    Result<void> open_store();
+    void tell(const Progress& progress);
+    void worker();
+    void finished_one();
+
+    ServiceOptions options_;
+    HomePaths paths_;
+    std::int64_t started_ms_;
+    std::unique_ptr<Store> store_;
+    std::unique_ptr<Recall> recall_;
+    std::atomic<Recall*> recall_ready_ = nullptr;
+    std::atomic<bool> open_ = false;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_; // tasks, opening, stopping
+    std::condition_variable idle_;
+    Progress progress_;
+    std::string failure_;
+    std::deque<EarlyWrite> early_;
+    std::deque<Queued> tasks_;
+    std::size_t pending_ = 0;
+    bool settled_ = false; // open, or failed for good
+    bool fence_asked_ = false;
+    bool stopping_ = false;
+    std::vector<std::thread> workers_;
+    std::size_t idle_workers_ = 0;
+    std::thread opener_;
+};
+
+} // namespace holdfast::memory

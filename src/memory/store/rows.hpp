@@ -1,0 +1,63 @@
+// Reading and writing the store's rows. Functions that change take a WriteContext and run inside its
+// transaction; functions that read take any connection. What is not there is an empty optional, not an error.
+#pragma once
+
+#include "memory/store/model.hpp"
+#include "memory/store/store.hpp"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::memory {
+
+Result<std::optional<Session>> find_session(Database& database, std::string_view id);
+Result<std::optional<Episode>> find_episode(Database& database, std::string_view id);
+// The newest episode of a session that is not closed.
+Result<std::optional<Episode>> open_episode_of(Database& database, std::int64_t session_row);
+Result<std::optional<Trace>> find_trace(Database& database, std::string_view id);
+Result<std::optional<Trace>> trace_at(Database& database, std::int64_t row);
+Result<std::vector<Trace>> timeline(Database& database, std::int64_t episode_row);
+
+struct ListFilter {
+    std::int64_t session_row = 0; // 0: all
+    std::int64_t limit = 50;
+    std::int64_t offset = 0;
+    std::string words = {}; // as typed; every word must occur, the last one may be the beginning of a word
+};
+// Newest first.
+Result<std::vector<Trace>> list_traces(Database& database, const ListFilter& filter);
+Result<std::vector<std::string>> list_episode_ids(Database& database, const ListFilter& filter);
+Result<std::vector<Session>> list_sessions(Database& database, std::int64_t limit, std::int64_t offset);
+Result<std::vector<Feedback>> feedback_of(Database& database, std::string_view trace_id);
+
+// Inserts, and fills in `row`. A session or episode of that id that exists is left as it is (its row is
+// returned).
+Result<void> add_session(WriteContext& context, Session& session);
+Result<void> close_session(WriteContext& context, std::int64_t row, std::int64_t at);
+Result<void> add_episode(WriteContext& context, Episode& episode);
+Result<void> close_episode(WriteContext& context, std::int64_t row, std::int64_t at);
+Result<void> set_pending(WriteContext& context, std::int64_t episode_row, std::string_view user_text,
+                         std::string_view turn_key);
+
+// Stores a turn. The same turn again (same episode, time and text: a client's retry after a lost answer)
+// gives the id of the one that is there, and nothing is stored twice.
+Result<void> add_trace(WriteContext& context, Trace& trace);
+// Stores a trace whose id is known to be new, as it is. `ends_turn`: what turn.start said is now part of it.
+Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn = false);
+// Changes the text of a trace: it gets a new row number, so that the ranked index sees it as new.
+Result<void> replace_text(WriteContext& context, Trace& trace);
+Result<bool> delete_trace(WriteContext& context, std::string_view id);
+
+// Stores feedback and moves the value of the trace it binds to.
+Result<void> add_feedback(WriteContext& context, const Feedback& feedback);
+
+Result<std::optional<StoredObject>> find_object(Database& database, ObjectKind kind, std::string_view id);
+Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind kind, std::string_view status,
+                                               std::string_view like, std::int64_t limit,
+                                               std::int64_t offset);
+Result<void> put_object(WriteContext& context, StoredObject& object);
+Result<bool> archive_object(WriteContext& context, ObjectKind kind, std::string_view id, std::int64_t at);
+Result<bool> record_trial(WriteContext& context, std::string_view skill_id);
+
+} // namespace holdfast::memory

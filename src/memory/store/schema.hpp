@@ -1,0 +1,34 @@
+// The store's shape, as numbered steps. Forward only: a step is never changed once released, a new one is
+// added.
+#pragma once
+
+#include "memory/store/sqlite.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+
+namespace holdfast::memory {
+
+struct Migration {
+    int number;       // 1, 2, 3 … without gaps
+    const char* name; // for people
+    bool breaking;    // rewrites or drops data: a backup is made first
+    const char* sql;
+};
+
+// All steps of this version, in order.
+std::span<const Migration> migrations();
+
+// Called before each step with its place: step(1, 3, "tables").
+using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
+
+// Brings the database up to the last step. Each step is one transaction together with its number
+// (user_version), so a crash leaves either the step before or the step after. Before the first breaking step
+// of a run the whole database is copied to `<path>.before-<number>` (and an older copy of that name is kept:
+// the new one gets a suffix). A database from a newer version is refused with Errc::unsupported and left
+// untouched.
+Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
+                     const MigrationProgress& progress);
+
+} // namespace holdfast::memory

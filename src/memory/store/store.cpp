@@ -1,0 +1,272 @@
+// The writer, the checkpoints and the readers of an open store.
+#include "memory/store/store.hpp"
+
+#include "core/text.hpp"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <future>
+
+namespace holdfast::memory {
+
+using core::cat;
+
+Store::~Store() {
+    close();
+}
+
+void Store::submit(WriteFunction write, WriteDone done) {
+    {
+        const std::lock_guard lock(queue_mutex_);
+        if (!stopping_) {
+            queue_.push_back({std::move(write), std::move(done)});
+            queue_changed_.notify_one();
+            return;
+        }
+    }
+    done(fail(Errc::closed, "the memory store is shut down"));
+}
+
+Result<void> Store::write(WriteFunction write) {
+    std::promise<Result<void>> promise;
+    auto answer = promise.get_future();
+    submit(std::move(write), [&promise](Result<void> result) { promise.set_value(std::move(result)); });
+    return answer.get();
+}
+
+void Store::writer_loop() {
+    std::vector<Pending> batch;
+    for (;;) {
+        {
+            std::unique_lock lock(queue_mutex_);
+            queue_changed_.wait(lock, [&] { return !queue_.empty() || stopping_; });
+            if (queue_.empty())
+                return;
+            // Bounded, so that one answer never waits for thousands of others.
+            while (!queue_.empty() && batch.size() < 256) {
+                batch.push_back(std::move(queue_.front()));
+                queue_.pop_front();
+            }
+        }
+        run_batch(batch);
+        batch.clear();
+        if (wal_frames_ >= options_.checkpoint_frames) {
+            const std::lock_guard lock(checkpoint_mutex_);
+            checkpoint_due_ = true;
+            checkpoint_wanted_.notify_one();
+        }
+        // Under writes without a pause the other thread never catches the last frame, and the log would grow
+        // for ever. It has copied all but a few; copying those here lets the log start anew.
+        // And when that thread does not get to run at all, the log still stays within four times that length.
+        if (reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames)
+            sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    }
+}
+
+void Store::run_batch(std::vector<Pending>& batch) {
+    RowChanges changes;
+    auto together = transact(batch, 0, batch.size(), changes);
+    if (together || batch.size() == 1) {
+        if (together && options_.on_changes && !changes.empty())
+            options_.on_changes(changes);
+        for (auto& pending : batch)
+            pending.done(together);
+        return;
+    }
+    // One of them failed and took the others' transaction with it: each on its own, so only that one fails.
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        changes.clear();
+        auto alone = transact(batch, i, 1, changes);
+        if (alone && options_.on_changes && !changes.empty())
+            options_.on_changes(changes);
+        batch[i].done(std::move(alone));
+    }
+}
+
+Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
+    if (fenced_)
+        return fail(Errc::superseded,
+                    "this process no longer owns the memory store. Connect to the one that does");
+    if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
+        return begun;
+    auto state =
+        writer_.prepare("SELECT epoch, next_trace, sessions, episodes, traces, feedback, objects FROM state");
+    if (!state)
+        return std::unexpected(std::move(state.error()));
+    const ScopedReset reset(**state);
+    auto row = (*state)->step();
+    if (!row)
+        return std::unexpected(std::move(row.error()));
+    if (!*row)
+        return fail(Errc::io, "memory store: its state row is missing", EUCLEAN);
+    if ((*state)->integer(0) != epoch_) {
+        if (!fenced_.exchange(true) && options_.on_fenced)
+            options_.on_fenced();
+        return fail(Errc::superseded, cat("this process owned the memory store as epoch ", epoch_, "; epoch ",
+                                          (*state)->integer(0), " owns it now. Connect to that one"));
+    }
+    next_trace = (*state)->integer(1);
+    totals = {(*state)->integer(2), (*state)->integer(3), (*state)->integer(4), (*state)->integer(5),
+              (*state)->integer(6)};
+    return {};
+}
+
+Result<void> Store::transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
+                             RowChanges& changes) {
+    Totals totals;
+    std::int64_t next_trace = 0;
+    auto result = begin(totals, next_trace);
+    WriteContext context{writer_, totals, next_trace, changes};
+    for (std::size_t i = first; result && i < first + count; ++i)
+        result = batch[i].write(context);
+    if (result) {
+        auto save = writer_.prepare(
+            "UPDATE state SET next_trace=?1, sessions=?2, episodes=?3, traces=?4, feedback=?5,"
+            " objects=?6");
+        if (!save)
+            result = std::unexpected(std::move(save.error()));
+        else
+            result = (*save)
+                         ->bind(1, next_trace)
+                         .bind(2, totals.sessions)
+                         .bind(3, totals.episodes)
+                         .bind(4, totals.traces)
+                         .bind(5, totals.feedback)
+                         .bind(6, totals.objects)
+                         .run();
+    }
+    if (result)
+        result = writer_.exec("COMMIT");
+    if (!result) {
+        if (writer_.in_transaction())
+            (void)writer_.exec("ROLLBACK");
+        return result;
+    }
+    const std::lock_guard lock(totals_mutex_);
+    totals_ = totals;
+    return {};
+}
+
+void Store::checkpoint_loop() {
+    // Opened here: the thread that uses a connection makes it.
+    auto database = Database::open(options_.path, OpenMode::read_write);
+    if (!database)
+        return; // without it the log only grows; closing the store still copies it back
+    (void)database->exec("PRAGMA synchronous=FULL; PRAGMA cache_size=-500");
+    std::unique_lock lock(checkpoint_mutex_);
+    for (;;) {
+        checkpoint_wanted_.wait(lock, [&] { return checkpoint_due_ || checkpoint_stop_; });
+        if (checkpoint_stop_)
+            return;
+        checkpoint_due_ = false;
+        lock.unlock();
+        int frames = 0;
+        int copied = 0;
+        sqlite3_wal_checkpoint_v2(database->raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied);
+        if (frames >= static_cast<int>(options_.reset_frames))
+            reset_due_ = true;
+        lock.lock();
+    }
+}
+
+Result<Store::Reader> Store::reader() {
+    {
+        const std::lock_guard lock(readers_mutex_);
+        if (!readers_.empty()) {
+            auto database = std::move(readers_.back());
+            readers_.pop_back();
+            return Reader(*this, std::move(database));
+        }
+    }
+    auto database = Database::open(options_.path, OpenMode::read_write);
+    if (!database)
+        return std::unexpected(std::move(database.error()));
+    sqlite3_busy_timeout(database->raw(), 5000);
+    if (auto set = database->exec("PRAGMA query_only=ON; PRAGMA cache_size=-1000"); !set)
+        return std::unexpected(std::move(set.error()));
+    return Reader(*this, std::make_unique<Database>(std::move(*database)));
+}
+
+void Store::give_back(std::unique_ptr<Database> database) {
+    const std::lock_guard lock(readers_mutex_);
+    if (readers_.size() < 4)
+        readers_.push_back(std::move(database));
+}
+
+Store::Reader::~Reader() {
+    if (database_)
+        store_->give_back(std::move(database_));
+}
+
+Totals Store::totals() const {
+    const std::lock_guard lock(totals_mutex_);
+    return totals_;
+}
+
+void Store::close() {
+    {
+        const std::lock_guard lock(queue_mutex_);
+        stopping_ = true;
+        queue_changed_.notify_all();
+    }
+    if (writer_thread_.joinable())
+        writer_thread_.join();
+    {
+        const std::lock_guard lock(checkpoint_mutex_);
+        checkpoint_stop_ = true;
+        checkpoint_wanted_.notify_all();
+    }
+    if (checkpoint_thread_.joinable())
+        checkpoint_thread_.join();
+    {
+        const std::lock_guard lock(readers_mutex_);
+        readers_.clear();
+    }
+    writer_.close(); // the last connection copies the log back and removes it
+}
+
+Result<CheckReport> check_store(Store& store) {
+    CheckReport report;
+    {
+        auto reader = store.reader();
+        if (!reader)
+            return std::unexpected(std::move(reader.error()));
+        auto check = (*reader)->prepare("PRAGMA integrity_check(20)");
+        if (!check)
+            return std::unexpected(std::move(check.error()));
+        const ScopedReset reset(**check);
+        for (;;) {
+            auto row = (*check)->step();
+            if (!row) {
+                report.problems.push_back(row.error().message);
+                break;
+            }
+            if (!*row)
+                break;
+            if ((*check)->text(0) != "ok")
+                report.problems.push_back((*check)->string(0));
+        }
+    }
+    if (!report.problems.empty())
+        return report;
+    // The rank column 1 makes FTS5 compare its words with the text of the content table, row by row.
+    auto sound = store.write([](WriteContext& context) {
+        return context.database.exec(
+            "INSERT INTO traces_words(traces_words, rank) VALUES('integrity-check', 1)");
+    });
+    if (sound)
+        return report;
+    if (!is_corrupt(sound.error()))
+        return std::unexpected(std::move(sound.error()));
+    report.index_sound = false;
+    auto rebuilt = store.write([](WriteContext& context) {
+        return context.database.exec("INSERT INTO traces_words(traces_words) VALUES('rebuild')");
+    });
+    if (!rebuilt)
+        return std::unexpected(std::move(rebuilt.error()));
+    report.index_repaired = true;
+    return report;
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,169 @@
+// The store of one home: a SQLite database that one process writes.
+//
+// Writes: a function is handed to the writer thread, runs inside a transaction together with the others that
+// wait at that moment (group commit), and its `done` is called after the commit is on disk, so what was
+// answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
+// at open: an older owner that was paused and replaced gets Errc::superseded and cannot write. Reads: each
+// borrows a connection; they see the last commit and never wait for the writer. Checkpoints run on their own
+// thread and never hold up a commit or a read.
+#pragma once
+
+#include "memory/store/model.hpp"
+#include "memory/store/sqlite.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::memory {
+
+enum class Phase { opening, recovering, migrating, indexing, ready, failed };
+std::string_view name_of(Phase phase) noexcept;
+
+struct Progress {
+    Phase phase = Phase::opening;
+    std::uint64_t done = 0; // bytes of the WAL, migrations, or rows indexed
+    std::uint64_t total = 0;
+    std::string detail; // one sentence, may be empty
+};
+using OnProgress = std::function<void(const Progress&)>;
+
+// Rows of traces that came (added, or changed: a changed text gets a new row) and went (deleted, or changed).
+struct RowChanges {
+    std::vector<std::int64_t> came;
+    std::vector<std::int64_t> went;
+    void clear() {
+        came.clear();
+        went.clear();
+    }
+    [[nodiscard]] bool empty() const { return came.empty() && went.empty(); }
+};
+
+// What a write function may touch. The totals are written back with the transaction.
+struct WriteContext {
+    Database& database;
+    Totals& totals;
+    std::int64_t& next_trace;
+    RowChanges& changes; // told to on_changes after the commit
+};
+using WriteFunction = std::move_only_function<Result<void>(WriteContext&)>;
+using WriteDone = std::move_only_function<void(Result<void>)>;
+
+struct StoreOptions {
+    std::string path;
+    std::int64_t least_epoch = 0;         // of the slot: the store's epoch will be at least this
+    std::size_t checkpoint_frames = 1000; // start a background checkpoint when the WAL has this many pages
+    std::size_t reset_frames = 16 * 1024; // when a WAL got this long, the writer helps to start it anew
+    std::function<void(const RowChanges&)> on_changes; // on the writer thread, after the commit
+    std::function<void()> on_fenced; // on the writer thread, when a newer owner was found in the store
+};
+
+class Store {
+public:
+    // Opens, recovers, migrates and raises the epoch. A corrupt file is renamed to `<path>.corrupt-<time>`
+    // (with its WAL) and reported through `set_aside()`; a new store is begun. Any other failure changes
+    // nothing.
+    static Result<std::unique_ptr<Store>> open(StoreOptions options, const OnProgress& progress);
+    ~Store();
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    // `write` may run twice when another one of its batch failed (the batch is then done one by one): it must
+    // not change anything but the store and its own results.
+    void submit(WriteFunction write, WriteDone done);
+    // The same, waiting for the commit.
+    Result<void> write(WriteFunction write);
+
+    // A connection for reading, given back when it goes out of scope.
+    class Reader {
+    public:
+        Reader(Store& store, std::unique_ptr<Database> database)
+            : store_(&store)
+            , database_(std::move(database)) {}
+        Reader(Reader&&) = default;
+        Reader& operator=(Reader&&) = delete;
+        ~Reader();
+        Database& operator*() const { return *database_; }
+        Database* operator->() const { return database_.get(); }
+
+    private:
+        Store* store_;
+        std::unique_ptr<Database> database_;
+    };
+    Result<Reader> reader();
+
+    // Constant time, from memory.
+    [[nodiscard]] Totals totals() const;
+    [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
+    [[nodiscard]] bool fenced() const noexcept { return fenced_; }
+    // Refuses every further write (Errc::superseded): the home is, or may be, another process's by now.
+    void fence() noexcept { fenced_ = true; }
+    [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
+    [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
+    // Where a corrupt database was put at open; empty when there was none.
+    [[nodiscard]] const std::string& set_aside() const noexcept { return set_aside_; }
+
+    // Finishes everything submitted, then stops. Called by the destructor too.
+    void close();
+
+private:
+    struct Pending {
+        WriteFunction write;
+        WriteDone done;
+    };
+    explicit Store(StoreOptions options)
+        : options_(std::move(options)) {}
+    Result<void> open_connections(const OnProgress& progress);
+    Result<void> raise_epoch();
+    void writer_loop();
+    void checkpoint_loop();
+    void run_batch(std::vector<Pending>& batch);
+    Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
+                          RowChanges& changes);
+    Result<void> begin(Totals& totals, std::int64_t& next_trace);
+    void give_back(std::unique_ptr<Database> database);
+
+    StoreOptions options_;
+    std::string set_aside_;
+    Database writer_;
+    std::int64_t epoch_ = 0;
+    std::atomic<bool> fenced_ = false;
+    std::atomic<std::size_t> wal_frames_ = 0;
+
+    mutable std::mutex totals_mutex_;
+    Totals totals_;
+
+    std::mutex queue_mutex_;
+    std::condition_variable queue_changed_;
+    std::deque<Pending> queue_;
+    bool stopping_ = false;
+
+    std::mutex checkpoint_mutex_;
+    std::condition_variable checkpoint_wanted_;
+    bool checkpoint_due_ = false;
+    bool checkpoint_stop_ = false;
+    std::atomic<bool> reset_due_ = false;
+
+    std::mutex readers_mutex_;
+    std::vector<std::unique_ptr<Database>> readers_;
+    std::thread writer_thread_;
+    std::thread checkpoint_thread_;
+};
+
+// Verifies the file and the full-text index; repairs the index when it disagrees with the text (rebuilt from
+// it).
+struct CheckReport {
+    std::vector<std::string> problems; // of the database itself; empty: sound
+    bool index_sound = true;
+    bool index_repaired = false;
+};
+Result<CheckReport> check_store(Store& store);
+
+} // namespace holdfast::memory
