@@ -1,78 +1,25 @@
 // Speed of the store and of recall at a size: memory-scale TRACES [HOME]. Fills a store with made-up turns
 // whose words follow Zipf's law, then times searches and single writes against a raw durable SQLite commit.
+#include "made_up.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
 
 namespace {
 
 using namespace holdfast::memory;
-
-class Words {
-public:
-    explicit Words(unsigned seed)
-        : random_(seed) {
-        double sum = 0;
-        for (int rank = 1; rank <= 50'000; ++rank)
-            cumulative_.push_back(sum += 1.0 / std::pow(rank, 0.9));
-    }
-    std::string text(int words) {
-        std::string out;
-        for (int i = 0; i < words; ++i) {
-            if (i > 0)
-                out += ' ';
-            out += word();
-        }
-        return out;
-    }
-
-private:
-    std::string word() {
-        const double at = std::uniform_real_distribution<>(0, cumulative_.back())(random_);
-        auto rank =
-            static_cast<unsigned>(std::ranges::lower_bound(cumulative_, at) - cumulative_.begin()) + 7;
-        std::string spelled;
-        for (constexpr const char* syllables[] = {"ba", "ko", "ri", "ne", "tu", "mo", "sa", "vel", "dan",
-                                                  "pim"};
-             rank > 0; rank /= 10)
-            spelled += syllables[rank % 10];
-        return spelled;
-    }
-    std::mt19937 random_;
-    std::vector<double> cumulative_;
-};
+using holdfast::bench::add_made_up;
+using holdfast::bench::ZipfWords;
 
 double median(std::vector<std::int64_t> times) {
     std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
     return static_cast<double>(times[times.size() / 2]) / 1000;
 }
 
-holdfast::Result<void> add(WriteContext& context, Words& words, int number, std::int64_t now) {
-    Session session{.id = "se_" + std::to_string(number / 40), .agent = "bench", .opened_at = now};
-    if (auto added = add_session(context, session); !added)
-        return added;
-    Episode episode{.id = "ep_" + std::to_string(number / 10), .session_row = session.row, .opened_at = now};
-    if (auto added = add_episode(context, episode); !added)
-        return added;
-    Trace trace;
-    trace.id = make_id("tr_");
-    trace.session_row = session.row;
-    trace.episode_row = episode.row;
-    trace.ts = now + number;
-    trace.kind = "turn";
-    trace.user_text = words.text(12);
-    trace.agent_text = words.text(38);
-    return add_trace(context, trace);
-}
-
-double raw_commit(const std::string& path, Words& words) {
+double raw_commit(const std::string& path, ZipfWords& words) {
     std::filesystem::remove(path);
     auto database = Database::open(path, OpenMode::read_write_create);
     if (!database || !database->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
@@ -99,7 +46,7 @@ int main(int argc, char** argv) {
     if (argc <= 2 && ::mkdtemp(home.data()) == nullptr)
         return 1;
     std::filesystem::create_directories(home);
-    Words words(1);
+    ZipfWords words(1);
     Recall* recall = nullptr;
     StoreOptions options;
     options.path = home + "/memory.db";
@@ -123,7 +70,7 @@ int main(int argc, char** argv) {
     for (int done = static_cast<int>((*store)->totals().traces); done < traces; done += 500)
         (void)(*store)->write([&](WriteContext& context) -> holdfast::Result<void> {
             for (int i = done; i < done + 500 && i < traces; ++i)
-                if (auto added = add(context, words, i, now); !added)
+                if (auto added = add_made_up(context, words, i, now); !added)
                     return added;
             return {};
         });
@@ -149,7 +96,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 400; ++i) {
         const auto begun = monotonic_us();
         (void)(*store)->write(
-            [&](WriteContext& context) { return add(context, words, 10'000'000 + i, now); });
+            [&](WriteContext& context) { return add_made_up(context, words, 10'000'000 + i, now); });
         writes.push_back(monotonic_us() - begun);
     }
     const double raw = raw_commit(home + "/raw.db", words);

@@ -37,7 +37,8 @@ public:
         posix_spawn_file_actions_adddup2(&actions, out[1], 1);
         if (error_fd >= 0)
             posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
-        const std::string program = std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory";
+        std::string program(HOLDFAST_BIN_DIR); // not one expression: g++ 12 warns of that for no reason
+        program += "/holdfast-memory";
         more.insert(more.begin(), {program, "--agent=test", "--no-viewer", "--home=" + home});
         std::vector<char*> argv;
         for (auto& word : more)

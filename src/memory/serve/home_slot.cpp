@@ -27,6 +27,7 @@ Result<bool> HomeSlot::try_take() {
         return std::unexpected(std::move(got.error()));
     const std::lock_guard lock(mutex_);
     ownership_ = std::move(got->ownership);
+    owned_ = true;
     return true;
 }
 
@@ -42,14 +43,10 @@ Result<std::int64_t> HomeSlot::take(const OnProgress& progress) {
             return std::unexpected(std::move(got.error()));
         const std::lock_guard lock(mutex_);
         ownership_ = std::move(got->ownership);
+        owned_ = true;
     }
     const std::lock_guard lock(mutex_);
     return static_cast<std::int64_t>(ownership_->epoch());
-}
-
-bool HomeSlot::owned() const {
-    const std::lock_guard lock(mutex_);
-    return ownership_.has_value();
 }
 
 bool HomeSlot::still_mine() {
@@ -83,6 +80,7 @@ void HomeSlot::draining() {
 
 void HomeSlot::release() {
     const std::lock_guard lock(mutex_);
+    owned_ = false;
     ownership_.reset();
 }
 

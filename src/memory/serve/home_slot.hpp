@@ -5,6 +5,7 @@
 #include "holdfast/slot.hpp"
 #include "memory/store/store.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ public:
     // Waits for the owner to go, for as long as it takes. The epoch of the ownership.
     Result<std::int64_t> take(const OnProgress& progress);
 
-    [[nodiscard]] bool owned() const;
+    [[nodiscard]] bool owned() const noexcept { return owned_; } // never waits
     // False when the lock file was wiped away or replaced: the home may be another process's.
     [[nodiscard]] bool still_mine();
 
@@ -38,6 +39,7 @@ private:
     int cancel_fd_;
     mutable std::mutex mutex_;
     std::optional<Ownership> ownership_;
+    std::atomic<bool> owned_ = false;
     std::uint64_t steps_ = 0;
 };
 

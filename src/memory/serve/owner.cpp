@@ -36,6 +36,10 @@ void Owner::wake() const {
 }
 
 Result<void> Owner::start() {
+    // Before the store is opened: its syncs would hold up everything else in the folder, and with it the
+    // first answer.
+    listen();
+    check_at_ms_ = monotonic_ms() + check_every_ms;
     ServiceOptions options;
     options.home = options_.home;
     options.agent = options_.agent;
@@ -211,15 +215,7 @@ void Owner::housekeeping() {
     }
     if (leaving_)
         return;
-    if (!listener_ && !listening_failed_ && slot_.owned()) {
-        auto listener = listen_in(options_.home);
-        listening_failed_ = !listener;
-        if (listener)
-            listener_ = std::move(*listener);
-        else
-            std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
-                         listener.error().message.c_str());
-    }
+    listen();
     if (std::string address; desk_->take_address(address)) {
         slot_.set_address(address);
         report_.tell_address(address);
@@ -232,6 +228,18 @@ void Owner::housekeeping() {
         companion_.reset();
     else if (!companion_ && options_.companion && slot_.owned())
         companion_ = options_.companion(*desk_);
+}
+
+void Owner::listen() {
+    if (listener_ || listening_failed_ || !slot_.owned())
+        return;
+    auto listener = listen_in(options_.home);
+    listening_failed_ = !listener;
+    if (listener)
+        listener_ = std::move(*listener);
+    else
+        std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
+                     listener.error().message.c_str());
 }
 
 void Owner::tell_attached() {

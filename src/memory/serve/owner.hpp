@@ -64,6 +64,7 @@ private:
     void wait();
     void housekeeping();
     void check_ownership();
+    void listen();
     void accept_guests();
     void hear(Guest& guest);
     void hear(Client& client);

@@ -1,0 +1,11 @@
+// The measurements of memory-bench; each prints its rows.
+#pragma once
+
+namespace holdfast::bench {
+
+void measure_memory_start(int rounds);
+void measure_cheap_call(int rounds);
+void measure_turns(int turns); // turn.end beside a raw commit, and resident memory after them
+void measure_recall(int traces, const char* aim); // turn.start and one-row updates at a size
+
+} // namespace holdfast::bench
