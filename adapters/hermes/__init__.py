@@ -6,9 +6,15 @@ proof that the one memory helper of this process and data home is wanted. Everyt
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from . import binding
 from .provider import HoldfastProvider
+
+# Part of loading the plugin, so that initialize() does not pay for it. When it fails, is_available() says why.
+with contextlib.suppress(Exception):
+    binding.load()
 
 __all__ = ["HoldfastProvider", "register"]
 

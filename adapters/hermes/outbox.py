@@ -112,7 +112,14 @@ class Outbox:
             return
         self._lost = 0
         self._sending = True
-        self._step()
+        self._safely(self._step)
+
+    def _safely(self, act: "Callable[[], Any]") -> None:
+        """Whatever fails (a disk that cannot be written, say) must not leave it sending for ever."""
+        try:
+            act()
+        except Exception as error:  # noqa: B902 - the turns stay on disk
+            self._pause(error)
 
     def _step(self) -> None:
         """The next request for the first item: open its session, open its episode, send it."""
@@ -165,7 +172,7 @@ class Outbox:
     ) -> None:
         def then(error: "Optional[Exception]", result: Any, answered_by: int) -> None:
             with self._lock:
-                self._answered(method, error, result, answered_by, done, use)
+                self._safely(lambda: self._answered(method, error, result, answered_by, done, use))
 
         try:
             if self._hold is None:

@@ -78,6 +78,18 @@ class Install(unittest.TestCase):
                 self.done("uninstall")
                 self.assertEqual(self.tree(), before)
 
+    def test_a_configuration_that_is_a_link_stays_one(self) -> None:
+        real = os.path.join(self.home, "dotfiles.yaml")
+        with open(real, "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+        os.symlink(real, self.config)
+        self.done("install")
+        self.assertTrue(os.path.islink(self.config))
+        self.assertEqual(self.read(), CONFIG.replace("mem0", "holdfast"))
+        self.done("uninstall")
+        self.assertTrue(os.path.islink(self.config))
+        self.assertEqual(self.read(), CONFIG)
+
     def test_what_a_user_changed_since_stays(self) -> None:
         self.write(CONFIG)
         self.done("install")

@@ -40,7 +40,7 @@ class Lifecycle(HermesTest):
 
     def test_control_a_provider_with_a_helper_of_its_own_is_seen_by_the_sampler(self) -> None:
         self.sample()
-        command = [os.path.join(PROGRAMS, "holdfast-memory"), "--home=" + self.data]
+        command = [os.path.join(PROGRAMS, "holdfast-memory"), "--home=" + self.data, "--no-viewer"]
         both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(2)]
         self.assertTrue(eventually(lambda: len(self.helpers()) >= 2))
         time.sleep(0.1)

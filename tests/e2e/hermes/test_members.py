@@ -186,6 +186,25 @@ class Members(HermesTest):
         provider.sync_turn("after the repair", "works")
         self.assertEqual([one["userText"] for one in self.stored(provider)], ["after the repair"])
 
+    def test_without_its_library_it_loads_says_why_and_recovers(self) -> None:
+        folder = os.path.join(self.home, "plugins", "holdfast")
+        shutil.copytree(PLUGIN, folder)
+        code = (
+            "import os, sys; sys.path.insert(0, sys.argv[1]); import sim\n"
+            "library = sys.argv[2] + '/lib/holdfast/libholdfast.so.1'; os.rename(library, library + '.away')\n"
+            "p = sim.load_provider(sys.argv[2])\n"
+            "print(p.is_available(), 'libholdfast.so.1 is missing' in p.unavailable_reason())\n"
+            "for _ in range(3): p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('lost', 'x'); p.prefetch('x')\n"
+            "os.rename(library + '.away', library); print(p.is_available())\n"
+            "p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('found', 'x'); print(p._link.outbox.wait_empty(20))\n"
+            "print('found' in p.prefetch('found')); p.shutdown()\n"
+        )
+        words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), folder, self.home]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        self.assertEqual(ended.stdout.split(), ["False", "True", "True", "True", "True"], ended.stderr)
+        self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
+        self.assertIn("libholdfast.so.1 cannot be loaded", ended.stderr)
+
     def test_tools(self) -> None:
         provider = self.provider()
         for number in range(12):
@@ -370,7 +389,8 @@ class Members(HermesTest):
         # Another process has the home and does not let go: for our helper the store stays closed.
         program = os.path.join(PLUGIN, "lib", "holdfast", "holdfast-memory")
         os.makedirs(self.data)
-        stopped = subprocess.Popen([program, "--home=" + self.data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        words = [program, "--home=" + self.data, "--no-viewer"]
+        stopped = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         assert stopped.stdin is not None and stopped.stdout is not None
         stopped.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"session.open","params":{"agent":"x"}}\n')
         stopped.stdout.readline()
@@ -400,6 +420,24 @@ class Members(HermesTest):
         self.assertEqual([one["userText"] for one in self.stored(provider)], ["enough"])
         self.assertEqual(len(self.log.messages), 1, self.log.messages)
         self.assertIn("could not be kept", self.log.messages[0])
+
+    def test_a_queue_whose_files_cannot_be_removed_goes_on(self) -> None:
+        provider = self.provider()
+        spool = provider._link.outbox._spool
+        tries: "List[int]" = []
+
+        def broken(item: Any) -> None:
+            tries.append(1)
+            raise OSError("read-only")
+
+        spool.remove = broken
+        provider.sync_turn("its file stays", "x")
+        self.assertTrue(eventually(lambda: bool(tries)))
+        provider._link.outbox.wait_empty(10)
+        del spool.remove
+        provider.sync_turn("and the next is stored", "x")
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["its file stays", "and the next is stored"])
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
 
     def test_strange_words_do_no_harm(self) -> None:
         provider = self.provider()
