@@ -19,6 +19,14 @@ constexpr Option port_option{.name = "port",
 constexpr Option no_viewer_option{.name = "no-viewer", .value = "", .help = "serve no pages"};
 
 constexpr Option for_serve[] = {home_option, agent_option, port_option, no_viewer_option};
+constexpr Option for_daemon[] = {
+    home_option,
+    agent_option,
+    port_option,
+    no_viewer_option,
+    {.name = "idle",
+     .value = "DUR",
+     .help = "leave when nobody was there for this long, such as 15m (default: stay)"}};
 constexpr Option for_mcp[] = {home_option, agent_option, port_option, no_viewer_option};
 constexpr Option for_search[] = {
     home_option,
@@ -67,12 +75,12 @@ constexpr Command table[] = {
      .options = for_serve,
      .run = memory_serve_command},
     {.name = "memory daemon",
-     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer]",
+     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer] [--idle DUR]",
      .summary = "Keep the memory and its viewer open without a client",
      .details = "Stays until it is asked to end (TERM, INT, or core.shutdown). Keep it with: holdfast run "
                 "--slot memory -- "
                 "holdfast memory daemon",
-     .options = for_serve,
+     .options = for_daemon,
      .run = memory_daemon_command},
     {.name = "memory mcp",
      .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer]",

@@ -2,6 +2,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
+#include "cli/settings.hpp"
 #include "core/text.hpp"
 
 #include <unistd.h>
@@ -40,6 +41,10 @@ int become_helper(const Arguments& arguments, const char* face) {
     }
     if (arguments.has("no-viewer"))
         words.emplace_back("--no-viewer");
+    if (auto idle = duration_option(arguments, "idle"); !idle)
+        return fail_with(idle.error());
+    else if (*idle)
+        words.push_back(cat("--idle=", (*idle)->count(), "ms"));
     if (*face != 0)
         words.emplace_back(face);
     std::vector<char*> argv;

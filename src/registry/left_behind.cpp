@@ -69,6 +69,7 @@ std::vector<LeftBehind::Found> LeftBehind::walk(bool polite) {
     saw_unclear_ = false;
     // Most have no holder, and looking for one costs a scan of all descriptors.
     std::vector<std::string> held_locks;
+    held_locks.reserve(dead_.size());
     for (std::size_t i = 0; i < dead_.size(); ++i)
         held_locks.push_back(is_held(i) ? lock_of(directory_, dead_[i].id) : "");
     std::vector<pid_t> pids = sys::all_pids();

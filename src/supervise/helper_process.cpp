@@ -18,7 +18,6 @@
 namespace holdfast::supervise {
 
 using core::EventKind;
-using core::HelperPhase;
 
 namespace {
 
@@ -242,6 +241,8 @@ bool Helper::read_output(bool to_the_end) {
 bool Helper::read_pieces(bool to_the_end) {
     std::array<char, read_bytes> buffer;
     for (int i = 0; to_the_end || i < reads_in_a_row; ++i) {
+        // It does not block, and nobody's lock is held.
+        // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)
         const ssize_t n = ::read(kept_->output_fd(), buffer.data(), buffer.size());
         if (n < 0 && errno == EINTR)
             continue;

@@ -122,7 +122,8 @@ std::optional<HttpRequest> HttpReader::next() {
         while (buffer_.starts_with("\r\n")) // left over between requests
             buffer_.erase(0, 2);
         const auto end = buffer_.find("\r\n\r\n");
-        if (std::min(end, buffer_.size()) > limits_.head)
+        // Up to three bytes of the end may have come without the fourth.
+        if (end == buffer_.npos ? buffer_.size() > limits_.head + 3 : end > limits_.head)
             return refuse(431);
         if (end == buffer_.npos)
             return std::nullopt;

@@ -91,12 +91,22 @@ TEST_F(MemoryFace, wrong_words_exit_64_and_name_the_way_out) {
                                                                    {"search", "x", "-n", "many"},
                                                                    {"serve", "--port", "70000"},
                                                                    {"serve", "--port", "1", "--no-viewer"},
+                                                                   {"daemon", "--idle", "15"},
                                                                    {"import", "x", "--rejects", "y"},
                                                                    {"status", "--colour"}}) {
         const auto done = memory(words);
         EXPECT_TRUE(done.status.exited_with(64)) << words[0] << ": " << done.err;
         EXPECT_TRUE(done.err.starts_with("holdfast: ")) << done.err;
     }
+}
+
+TEST_F(MemoryFace, an_idle_daemon_leaves_by_itself) {
+    auto spec = home.command({"memory", "daemon", "--no-viewer", "--idle", "300ms"});
+    auto child = Child::spawn(spec);
+    ASSERT_TRUE(child);
+    const auto end = child->wait(Deadline::in(patience));
+    ASSERT_TRUE(end) << "it stayed";
+    EXPECT_TRUE(end->exited_with(0));
 }
 
 TEST_F(MemoryFace, a_missing_program_is_said) {

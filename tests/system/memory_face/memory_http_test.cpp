@@ -339,6 +339,20 @@ TEST_F(Viewer, the_address_stays_the_same_over_a_restart_and_nothing_is_served_w
     EXPECT_TRUE(as_json({"status"}).at("viewer").is_null());
 }
 
+TEST_F(Viewer, it_stays_small_with_its_pages_open) {
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    for (int i = 0; i < 50; ++i)
+        EXPECT_TRUE(is(call("memory.search", R"({"query":"one"})"), 200));
+    auto page = connect();
+    send_all(page, "POST /api/live HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
+                       bearer() + "Content-Length: 2\r\n\r\n{}");
+    EXPECT_NE(receive(page, "\"phase\"").find("\"phase\""), std::string::npos);
+    const auto status = read_file("/proc/" + std::to_string(daemon.pid()) + "/status").value();
+    const auto at = status.find("VmRSS:");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_LT(std::stol(status.substr(at + 6)), 12 * 1024) << "kB resident";
+}
+
 // An open page holds the owner, although its own client has gone; when the page goes, so does the owner.
 TEST_F(Viewer, an_open_page_holds_the_owner) {
     ASSERT_TRUE(daemon.signal(SIGTERM));

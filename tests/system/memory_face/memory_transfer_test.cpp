@@ -130,6 +130,31 @@ TEST_F(MemoryFace, many_lines_come_from_stdin_in_batches_and_all_arrive) {
               count);
 }
 
+// The owner is killed in the middle: the import goes on with the next one, and every line is there once.
+TEST_F(MemoryFace, an_import_survives_the_death_of_the_owner) {
+    start_daemon();
+    ASSERT_FALSE(HasFatalFailure());
+    std::string all;
+    constexpr int count = 12000;
+    for (int i = 0; i < count; ++i)
+        all += "{\"ts\":" + std::to_string(1000 + i) + ",\"sessionId\":\"se_m\",\"userText\":\"number " +
+               std::to_string(i) + "\"}\n";
+    auto spec = home.command({"memory", "import", write("many.jsonl", all), "--json"});
+    auto importer = Child::spawn(spec);
+    ASSERT_TRUE(importer);
+    ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
+        return as_json({"status"}).at("health").at("counts").at("traces").as_int64() > 0;
+    }));
+    ASSERT_TRUE(daemon.kill());
+    const auto end = importer->wait(Deadline::in(90s));
+    ASSERT_TRUE(end);
+    EXPECT_TRUE(end->exited_with(0));
+    const auto report = importer->out().read_to_end(Deadline::in(patience));
+    ASSERT_TRUE(report);
+    EXPECT_NE(report->find("\"complete\":true"), std::string::npos) << *report;
+    EXPECT_EQ(as_json({"status"}).at("health").at("counts").at("traces").as_int64(), count);
+}
+
 // A bridge's database as that program makes it: its own columns, some that mean nothing here, a vector, text
 // that is not UTF-8.
 std::string make_bridge(const std::string& path, bool complete = true) {

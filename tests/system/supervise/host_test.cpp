@@ -20,6 +20,13 @@ protected:
         spec.in = harness::Stdio::pipe;
         return harness::Child::spawn(spec);
     }
+    // All threads of it: until the one that takes the signal is stopped, others may go on.
+    static bool stands_still(const harness::Child& host) {
+        return host.signal(SIGSTOP) && harness::eventually(Deadline::in(10s), [&] {
+                   const auto seen = harness::inspect(host.pid());
+                   return seen && seen->state == 'T';
+               });
+    }
     [[nodiscard]] std::vector<sys::Fd> find_keepers() const {
         std::vector<sys::Fd> out;
         for (const auto& process : harness::marked_processes(home.mark().token()))
@@ -48,7 +55,7 @@ TEST_F(SupervisorHost, G4TheNextStartEndsWhatADoubleKillLeft) {
     ASSERT_EQ(helpers().size(), 2U);
     // The host stands still, so that it cannot clean up between the two kills. (The other way round the
     // kernel would wake a stopped keeper: its process group is orphaned by the host's death.)
-    ASSERT_TRUE(host->signal(SIGSTOP).has_value());
+    ASSERT_TRUE(stands_still(*host));
     const std::vector<sys::Fd> keepers = find_keepers();
     ASSERT_EQ(keepers.size(), 1U);
     ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
@@ -72,7 +79,7 @@ TEST_F(SupervisorHost, G4TheSupervisorIsWhoEndsTheTreeOfAKilledKeeper) {
         return std::ranges::count_if(helpers(),
                                      [&](pid_t pid) { return std::ranges::count(before, pid) != 0; });
     };
-    ASSERT_TRUE(host->signal(SIGSTOP).has_value());
+    ASSERT_TRUE(stands_still(*host));
     const std::vector<sys::Fd> keepers = find_keepers();
     ASSERT_EQ(keepers.size(), 1U);
     ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
