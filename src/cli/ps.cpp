@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace holdfast::cli {
@@ -236,7 +237,7 @@ int top_command(const Arguments& arguments) {
             ticks[helper.id] = helper.cpu_ticks;
             memory += helper.tree_rss;
             processes += helper.tree_processes;
-            table.add({helper.id, helper.facts.label, std::to_string(static_cast<int>(used + 0.5)),
+            table.add({helper.id, helper.facts.label, std::to_string(std::lround(used)),
                        core::format_size(helper.tree_rss), std::to_string(helper.tree_processes),
                        core::format_duration(helper.info.age), state_of(helper),
                        sys::join_command(helper.info.argv)});

@@ -77,8 +77,8 @@ struct Work {
     Mcp::Request request;
     json::object arguments;
 
-    void say(std::string text) const {
-        request.answer({{"content", {{{"type", "text"}, {"text", std::move(text)}}}}});
+    void say(std::string_view text) const {
+        request.answer({{"content", {{{"type", "text"}, {"text", text}}}}});
     }
     void trouble(std::string_view text) const {
         request.answer({{"content", {{{"type", "text"}, {"text", text}}}}, {"isError", true}});

@@ -111,7 +111,7 @@ void Analyzer::add_word(std::string_view text, const Piece& piece, Language lang
     if (word.ends_with("'s"))
         word.remove_suffix(2);
     if (language == Language::french || language == Language::italian || language == Language::catalan)
-        if (const auto elided = word.find('\''); elided != word.npos && elided <= 2)
+        if (const auto elided = word.find('\''); elided <= 2)
             word.remove_prefix(elided + 1);
     const auto stem = piece.script == Script::digit ? word : stemmers_.stem(word, language);
     bare_.clear();
