@@ -2,7 +2,9 @@
 #include "cli/doctor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
+#include "cli/hermes.hpp"
 #include "cli/manual.hpp"
+#include "cli/memory.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
 #include "cli/run.hpp"
@@ -38,19 +40,27 @@ int help_command(const Arguments& arguments) {
         print(overview());
         return exit_ok;
     }
-    const Command* command = find_command(arguments.words[0]);
+    std::string name = arguments.words[0];
+    if (is_group(name) && arguments.words.size() == 1) {
+        print(group_overview(name));
+        return exit_ok;
+    }
+    if (arguments.words.size() == 2)
+        name += core::cat(' ', arguments.words[1]);
+    const Command* command = find_command(name);
     if (!command)
-        return fail_with(
-            {.code = Errc::invalid_argument,
-             .message = core::cat("there is no command \"", arguments.words[0], "\"; see: holdfast --help")});
+        return fail_with({.code = Errc::invalid_argument,
+                          .message = core::cat("there is no command \"", name, "\"; see: holdfast --help")});
     print(help_of(*command));
     return exit_ok;
 }
 
 } // namespace
 
-std::span<const Command> commands() {
-    static const Command table[] = {
+namespace {
+
+std::vector<Command> all_commands() {
+    const Command table[] = {
         {.name = "run",
          .usage = "[OPTIONS] -- CMD [ARG…]",
          .summary = "Run a command that ends with its host, and takes everything it started with it",
@@ -147,6 +157,22 @@ std::span<const Command> commands() {
              "Exits 71 when something could not be ended; it is named.",
          .options = reap_options(),
          .run = reap_command},
+        {.name = "hermes",
+         .usage = "install|status|uninstall [--home DIR] [-p PROFILE] [--json]",
+         .summary = "Put the memory provider into a Hermes home, or take it out again",
+         .details =
+             "install copies the plugin folder, which carries everything it needs, to plugins/holdfast in "
+             "the "
+             "Hermes home, and sets memory.provider in config.yaml; nothing else in that file changes, and a "
+             "copy of it as it was stays beside it. uninstall puts both back; what was remembered stays. "
+             "Each "
+             "may be done twice.\n"
+             "-p names a profile of Hermes, below its home. status exits 0 when Hermes will use it, 3 when "
+             "not.",
+         .options = hermes_options(),
+         .min_words = 1,
+         .max_words = 1,
+         .run = hermes_command},
         {.name = "completion",
          .usage = "bash|zsh|fish",
          .summary = "Print shell completion",
@@ -166,7 +192,7 @@ std::span<const Command> commands() {
          .summary = "Show help",
          .details = "",
          .options = {},
-         .max_words = 1,
+         .max_words = 2,
          .run = help_command},
         {.name = "version",
          .usage = "",
@@ -175,7 +201,20 @@ std::span<const Command> commands() {
          .options = {},
          .run = version_command},
     };
-    return table;
+    std::vector<Command> all;
+    for (const Command& command : table) {
+        if (command.name == "completion")
+            all.insert(all.end(), memory_commands().begin(), memory_commands().end());
+        all.push_back(command);
+    }
+    return all;
+}
+
+} // namespace
+
+std::span<const Command> commands() {
+    static const std::vector<Command> all = all_commands();
+    return all;
 }
 
 } // namespace holdfast::cli

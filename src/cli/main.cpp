@@ -36,12 +36,23 @@ int dispatch(const std::vector<std::string>& words) {
         first = "help";
     if (first == "--version" || first == "-V")
         first = "version";
-    const cli::Command* command = cli::find_command(first);
+    std::string name(first);
+    std::size_t used = 2;
+    if (cli::is_group(first)) {
+        if (words.size() < 3 || words[2] == "--help" || words[2] == "-h") {
+            cli::print(cli::group_overview(first));
+            return words.size() < 3 ? cli::exit_usage : cli::exit_ok;
+        }
+        name += core::cat(' ', words[2]);
+        used = 3;
+    }
+    const cli::Command* command = cli::find_command(name);
     if (!command) {
-        cli::complain(core::cat("there is no command \"", words[1], "\"; see: holdfast --help"));
+        cli::complain(core::cat("there is no command \"", name, "\"; see: holdfast ",
+                                used == 3 ? words[1] + " " : "", "--help"));
         return cli::exit_usage;
     }
-    auto arguments = cli::parse(*command, std::span(words).subspan(2));
+    auto arguments = cli::parse(*command, std::span(words).subspan(used));
     if (!arguments)
         return cli::fail_with(arguments.error());
     if (arguments->has("help")) {

@@ -18,6 +18,7 @@ constexpr std::pair<int, std::string_view> exit_codes[] = {
     {3, "status: nobody owns the slot; stop, logs: nothing of that name"},
     {4, "status: the owner is dead, but what it started still lives"},
     {64, "the words on the command line are off; nothing was changed"},
+    {65, "memory import: a line that cannot be read; memory check: the store is damaged"},
     {69, "a healthy owner exists"},
     {70, "an unexpected error of the system"},
     {71, "processes are left that could not be ended, or were not to be"},
@@ -112,108 +113,9 @@ std::string roff_options(std::span<const Option> options) {
     return out;
 }
 
-std::string words_of(std::string_view choices) {
-    std::string out(choices);
-    std::replace(out.begin(), out.end(), '|', ' ');
-    return out;
-}
-
-std::string bash_completion() {
-    std::string out = "# bash completion for holdfast\n_holdfast() {\n"
-                      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
-                      "command=${COMP_WORDS[1]} i\n"
-                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "        if [[ ${COMP_WORDS[i]} == -- ]]; then _command_offset $((i + 1)) 2>/dev/null "
-                      "|| COMPREPLY=($(compgen -c -- \"$current\")); return; fi\n"
-                      "    done\n    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"";
-    for (const Command& command : commands())
-        out += core::cat(command.name, ' ');
-    out += "\" -- \"$current\"))\n        return\n    fi\n    case $command:$previous in\n";
-    for (const Command& command : commands())
-        for (const Option& option : command.options)
-            if (!option.choices.empty())
-                out += core::cat("    ", command.name, ":--", option.name, ") COMPREPLY=($(compgen -W \"",
-                                 words_of(option.choices), "\" -- \"$current\")); return ;;\n");
-            else if (option.value == "PATH" || option.value == "DIR")
-                out += core::cat("    ", command.name, ":--", option.name,
-                                 ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
-    out += "    esac\n    case $command in\n";
-    for (const Command& command : commands()) {
-        out += core::cat("    ", command.name, ") COMPREPLY=($(compgen -W \"");
-        for (auto list : {command.options, common_options()})
-            for (const Option& option : list)
-                out += core::cat("--", option.name, ' ');
-        if (command.takes_command)
-            out += "-- ";
-        if (command.name == "completion")
-            out += "bash zsh fish ";
-        out += "\" -- \"$current\")) ;;\n";
-    }
-    return out + "    esac\n}\ncomplete -F _holdfast holdfast\n";
-}
-
-std::string quoted(std::string_view text) {
-    std::string out;
-    for (char c : text)
-        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out;
-}
-
-std::string zsh_completion() {
-    std::string out = "#compdef holdfast\n_holdfast() {\n    local -a commands\n    commands=(\n";
-    for (const Command& command : commands())
-        out += core::cat("        '", command.name, ':', quoted(command.summary), "'\n");
-    out += "    )\n    if ((CURRENT == 2)); then _describe command commands; return; fi\n    local "
-           "command=$words[2]\n"
-           "    shift words; ((CURRENT--))\n    case $command in\n";
-    auto without_brackets = [](std::string_view text) {
-        std::string clean(text);
-        for (char& c : clean)
-            if (c == '[' || c == ']' || c == ':')
-                c = ' ';
-        return quoted(clean);
-    };
-    for (const Command& command : commands()) {
-        out += core::cat("    ", command.name, ") _arguments");
-        for (auto list : {command.options, common_options()})
-            for (const Option& option : list) {
-                out += core::cat(" \\\n        '", option.repeatable ? "*" : "", "--", option.name, '[',
-                                 without_brackets(option.help), ']');
-                if (!option.value.empty())
-                    out += core::cat(':', option.value, ':',
-                                     option.choices.empty()
-                                         ? (option.value == "PATH" || option.value == "DIR" ? "_files" : " ")
-                                         : core::cat('(', words_of(option.choices), ')'));
-                out += '\'';
-            }
-        if (command.takes_command)
-            out += " \\\n        '*::command:_normal'";
-        if (command.name == "completion")
-            out += " \\\n        '1:shell:(bash zsh fish)'";
-        out += " ;;\n";
-    }
-    return out + "    esac\n}\n_holdfast \"$@\"\n";
-}
-
-std::string fish_completion() {
-    std::string out = "# fish completion for holdfast\ncomplete -c holdfast -f\n";
-    for (const Command& command : commands())
-        out += core::cat("complete -c holdfast -n __fish_use_subcommand -a ", command.name, " -d '",
-                         quoted(command.summary), "'\n");
-    for (const Command& command : commands())
-        for (auto list : {command.options, common_options()})
-            for (const Option& option : list) {
-                out += core::cat("complete -c holdfast -n '__fish_seen_subcommand_from ", command.name,
-                                 "' -l ", option.name);
-                if (option.letter)
-                    out += core::cat(" -s ", option.letter);
-                if (!option.value.empty())
-                    out += option.value == "PATH" || option.value == "DIR" ? " -r -F" : " -x";
-                if (!option.choices.empty())
-                    out += core::cat(" -a '", words_of(option.choices), '\'');
-                out += core::cat(" -d '", quoted(option.help), "'\n");
-            }
-    return out + "complete -c holdfast -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
+std::string listed(std::string_view name, std::string_view summary) {
+    return core::cat("  ", name, std::string(14 - std::min<std::size_t>(13, shown_width(name)), ' '), summary,
+                     '\n');
 }
 
 } // namespace
@@ -221,16 +123,33 @@ std::string fish_completion() {
 std::string overview() {
     std::string out = core::cat("holdfast ", HOLDFAST_VERSION, "\n\n", wrapped(purpose, 0, 78),
                                 "\n\nusage: holdfast COMMAND [OPTIONS]\n\n");
-    for (const Command& command : commands())
-        out += core::cat("  ", command.name,
-                         std::string(14 - std::min<std::size_t>(13, command.name.size()), ' '),
-                         command.summary, '\n');
+    std::string_view group;
+    for (const Command& command : commands()) {
+        const auto first = command.name.substr(0, command.name.find(' '));
+        if (first != command.name) { // a group has one line here, and an overview of its own
+            if (first != group)
+                out += listed(
+                    core::cat(first, " …"),
+                    "Agent memory: serve it, search it, bring it in and out; see: holdfast memory --help");
+            group = first;
+            continue;
+        }
+        out += listed(command.name, command.summary);
+    }
     out += "\nTry:\n"
            "  holdfast run -- npx some-mcp-server            ended with its host, and with all it started\n"
            "  holdfast run --slot memory -- my-memory-server  the only one of that name\n"
            "  holdfast ps                                     what is kept now\n"
            "\nHelp for one command: holdfast COMMAND --help. The manual: holdfast manual | man -l -\n";
     return out;
+}
+
+std::string group_overview(std::string_view group) {
+    std::string out = core::cat("usage: holdfast ", group, " COMMAND [OPTIONS]\n\n");
+    for (const Command& command : commands())
+        if (command.name.starts_with(core::cat(group, ' ')))
+            out += listed(command.name.substr(group.size() + 1), command.summary);
+    return out + core::cat("\nHelp for one command: holdfast ", group, " COMMAND --help\n");
 }
 
 std::string help_of(const Command& command) {
@@ -274,20 +193,12 @@ std::string manual_page() {
            ".TP\n.B HOLDFAST_PROFILE\nthe profile, when \\-\\-profile is not given\n"
            ".TP\n.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME\nwhere locks, the event log and the "
            "configuration live otherwise\n"
+           ".TP\n.B HOLDFAST_MEMORY\nthe program holdfast\\-memory, when it lies neither beside holdfast nor "
+           "in PATH\n"
            ".TP\n.B NOTIFY_SOCKET\nset for the command, so that it can report its start; heard from a "
            "service manager, so that it is told in turn\n"
            ".TP\n.B HOLDFAST_ID, HOLDFAST_MARK\nset for the command: its id in the registry\n";
     return out;
-}
-
-std::string completion(std::string_view shell) {
-    if (shell == "bash")
-        return bash_completion();
-    if (shell == "zsh")
-        return zsh_completion();
-    if (shell == "fish")
-        return fish_completion();
-    return {};
 }
 
 } // namespace holdfast::cli

@@ -7,9 +7,10 @@
 
 namespace holdfast::cli {
 
-std::string overview();                         // holdfast --help
-std::string help_of(const Command& command);    // holdfast CMD --help
-std::string manual_page();                      // roff, for man(1)
-std::string completion(std::string_view shell); // bash, zsh or fish; empty for others
+std::string overview();                             // holdfast --help
+std::string group_overview(std::string_view group); // holdfast memory --help
+std::string help_of(const Command& command);        // holdfast CMD --help
+std::string manual_page();                          // roff, for man(1)
+std::string completion(std::string_view shell);     // bash, zsh or fish; empty for others
 
 } // namespace holdfast::cli

@@ -51,6 +51,13 @@ const Command* find_command(std::string_view name) {
     return nullptr;
 }
 
+bool is_group(std::string_view word) {
+    return std::ranges::any_of(commands(), [&](const Command& command) {
+        return command.name.size() > word.size() && command.name.starts_with(word) &&
+               command.name[word.size()] == ' ';
+    });
+}
+
 std::optional<std::string> Arguments::value(std::string_view name) const {
     auto found = values_.find(std::string(name));
     if (found == values_.end())

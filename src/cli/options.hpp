@@ -40,7 +40,7 @@ private:
 };
 
 struct Command {
-    std::string_view name;
+    std::string_view name;    // one word, or two: "memory search"
     std::string_view usage;   // what follows the name
     std::string_view summary; // one line
     std::string_view details; // paragraphs for --help and the manual
@@ -48,6 +48,7 @@ struct Command {
     std::size_t min_words = 0;
     std::size_t max_words = 0;
     bool takes_command = false;
+    bool takes_file = false; // the words are files, for completion
     int (*run)(const Arguments& arguments) = nullptr;
 };
 
@@ -56,6 +57,8 @@ std::span<const Option> common_options();
 // All commands, in the order of the help.
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);
+// The first word of commands that have two, such as "memory".
+bool is_group(std::string_view word);
 
 // Errors name the option and the way out.
 Result<Arguments> parse(const Command& command, std::span<const std::string> words);

@@ -4,6 +4,7 @@
 #include "memory/contract/contract_call.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/text/redact.hpp"
+#include "memory/transfer/methods.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,7 @@ struct Named {
 
 // Sorted by name; looked up by binary search.
 constexpr std::array methods = {
+    Named{"core.check", core_check},
     Named{"core.health", core_health},
     Named{"core.init", core_init},
     Named{"core.shutdown", core_shutdown},
@@ -68,6 +70,9 @@ constexpr std::array methods = {
     Named{"events.unsubscribe", events_unsubscribe},
     Named{"feedback.submit", feedback_submit},
     Named{"logs.tail", logs_tail},
+    Named{"memory.add", memory_add},
+    Named{"memory.episodes", memory_episodes},
+    Named{"memory.feedback", memory_feedback},
     Named{"memory.forget", memory_forget},
     Named{"memory.get_policy", memory_get_policy},
     Named{"memory.get_trace", memory_get_trace},
@@ -77,7 +82,8 @@ constexpr std::array methods = {
     Named{"memory.list_traces", memory_list_traces},
     Named{"memory.list_world_models", memory_list_world_models},
     Named{"memory.search", memory_search},
-    Named{"memory.timeline", memory_timeline},
+    Named{"memory.sessions", memory_sessions},
+    Named{"memory.timeline", memory_turns},
     Named{"policy.add", [](const CallPointer& call) { object_add(call, ObjectKind::policy); }},
     Named{"policy.archive", [](const CallPointer& call) { object_archive(call, ObjectKind::policy); }},
     Named{"retrieval.query", memory_search},
@@ -88,6 +94,8 @@ constexpr std::array methods = {
     Named{"skill.get", skill_get},
     Named{"skill.list", skill_list},
     Named{"subagent.record", subagent_record},
+    Named{"transfer.export", transfer_export},
+    Named{"transfer.import", transfer_import},
     Named{"turn.end", turn_end},
     Named{"turn.start", turn_start},
     Named{"world.add", [](const CallPointer& call) { object_add(call, ObjectKind::world_model); }},

@@ -3,6 +3,7 @@
 
 #include "memory/store/ids.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace holdfast::memory {
@@ -66,6 +67,8 @@ void core_health(const CallPointer& call) {
                             {"objects", totals.objects}};
         health["epoch"] = service.store().epoch();
         health["walBytes"] = service.store().wal_bytes();
+        if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
+            health["dbBytes"] = static_cast<std::int64_t>(file.st_size);
         if (const auto& aside = service.store().set_aside(); !aside.empty())
             (health["warnings"].is_array() ? health["warnings"].get_array()
                                            : health["warnings"].emplace_array())

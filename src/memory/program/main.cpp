@@ -1,7 +1,10 @@
 // holdfast-memory: the memory helper over stdio. Takes exactly the flags that the existing adapter gives its
 // bridge.
 #include "core/text.hpp"
+#include "memory/mcp/mcp.hpp"
 #include "memory/serve/run.hpp"
+#include "memory/transfer/bridge.hpp"
+#include "memory/viewer/viewer.hpp"
 #include "sys/fd.hpp"
 
 #include <malloc.h>
@@ -21,10 +24,18 @@ namespace {
 using namespace holdfast;
 using core::cat;
 
-constexpr const char* usage =
-    "usage: holdfast-memory [--agent=NAME] [--home=DIR] [--runtime-scope=HEX] [--no-viewer] [--daemon "
-    "[--idle=DUR]]\n"
-    "Serves the memory contract (JSON-RPC, one message a line) on standard input and output.\n";
+constexpr const char* usage = "usage: holdfast-memory [--agent=NAME] [--home=DIR] [--runtime-scope=HEX] "
+                              "[--no-viewer | --port=N] [--mcp] "
+                              "[--daemon [--idle=DUR]]\n"
+                              "Serves the memory contract (JSON-RPC, one message a line) on standard input "
+                              "and output; with --mcp as an MCP "
+                              "server.\n";
+
+struct Flags {
+    memory::RunOptions options;
+    std::uint16_t port = memory::default_viewer_port;
+    std::string lines_of; // only turn this database into lines
+};
 
 // "90s", "15m", "2h", "500ms", or a number of seconds.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
@@ -51,8 +62,9 @@ std::string default_home() {
     return cat(user != nullptr ? user : "/tmp", "/.local/state/holdfast/default/memory");
 }
 
-std::optional<memory::RunOptions> parse(int argc, char** argv) {
-    memory::RunOptions options;
+std::optional<Flags> parse(int argc, char** argv) {
+    Flags flags;
+    memory::RunOptions& options = flags.options;
     options.argv.assign(argv, argv + argc);
     options.viewer = true;
     for (int i = 1; i < argc; ++i) {
@@ -73,6 +85,17 @@ std::optional<memory::RunOptions> parse(int argc, char** argv) {
                 std::fputs("holdfast-memory: --runtime-scope takes hexadecimal digits\n", stderr);
                 return std::nullopt;
             }
+        } else if (flag.starts_with("--port=")) {
+            const auto [end, failed] =
+                std::from_chars(flag.data() + 7, flag.data() + flag.size(), flags.port);
+            if (failed != std::errc() || end != flag.data() + flag.size()) {
+                std::fputs("holdfast-memory: --port takes a number from 0 to 65535\n", stderr);
+                return std::nullopt;
+            }
+        } else if (flag.starts_with("--lines-of=") && flag.size() > 11) {
+            flags.lines_of = flag.substr(11);
+        } else if (flag == "--mcp") {
+            options.protocol = "mcp";
         } else if (flag == "--daemon") {
             options.daemon = true;
         } else if (flag == "--no-viewer") {
@@ -96,7 +119,7 @@ std::optional<memory::RunOptions> parse(int argc, char** argv) {
     if (const char* slow = std::getenv("HOLDFAST_MEMORY_SLOW_OPEN_MS")) // for tests: docs/memory.md
         options.slow_open_ms = std::strtol(slow, nullptr, 10);
     options.person = ::isatty(2) != 0;
-    return options;
+    return flags;
 }
 
 // Each attached client costs the owner five descriptors.
@@ -108,14 +131,37 @@ void raise_descriptor_limit() {
     }
 }
 
+// For `holdfast memory import`: another program's database as lines on stdout.
+int write_lines_of(const std::string& path) {
+    bool written = true;
+    auto done = memory::read_bridge(path, [&](std::string_view line) {
+        written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
+                  std::fputc('\n', stdout) != EOF;
+        return written;
+    });
+    written = std::fflush(stdout) == 0 && written;
+    if (!done)
+        std::fprintf(stderr, "holdfast-memory: %s\n", done.error().message.c_str());
+    return done && written ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     ::mallopt(M_ARENA_MAX, 2); // an arena per thread would double the memory of a process that mostly waits
-    auto options = parse(argc, argv);
-    if (!options)
+    auto flags = parse(argc, argv);
+    if (!flags)
         return 2;
     std::signal(SIGPIPE, SIG_IGN);
+    if (!flags->lines_of.empty())
+        return write_lines_of(flags->lines_of);
+    auto& options = flags->options;
+    options.protocols.push_back({"mcp", [](memory::Service&, memory::Contract& contract) {
+                                     return std::make_unique<memory::Mcp>(contract);
+                                 }});
+    options.companion = [port = flags->port](memory::OwnerDesk& desk) {
+        return memory::start_viewer(desk, port);
+    };
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -123,9 +169,9 @@ int main(int argc, char** argv) {
     // Before any thread is made, so that all of them inherit it and only the descriptor sees the signals.
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     const sys::Fd stop(::signalfd(-1, &signals, SFD_CLOEXEC));
-    options->signal_fd = stop.get();
+    options.signal_fd = stop.get();
     raise_descriptor_limit();
-    const auto end = memory::run(*options);
+    const auto end = memory::run(options);
     if (!end.message.empty())
         std::fprintf(stderr, "holdfast-memory: %s\n", end.message.c_str());
     if (end.at_once) {

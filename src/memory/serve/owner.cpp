@@ -216,8 +216,10 @@ void Owner::housekeeping() {
     if (leaving_)
         return;
     listen();
-    if (std::string address; desk_->take_address(address))
+    if (std::string address; desk_->take_address(address)) {
         slot_.set_address(address);
+        report_.tell_address(address);
+    }
     if (state_changed)
         tell_attached();
     const bool viewer =

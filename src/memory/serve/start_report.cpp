@@ -57,6 +57,11 @@ bool StartReport::tell(const Progress& progress) {
     return true;
 }
 
+void StartReport::tell_address(const std::string& address) const {
+    if (!address.empty())
+        sys::notify_above(notify_address_, cat("HOLDFAST_ADDRESS=", address));
+}
+
 void StartReport::tell_manager(const Progress& progress) const {
     if (notify_address_.empty())
         return;

@@ -18,6 +18,8 @@ public:
     StartReport(std::string notify_address, bool person);
     // From any thread. A phase is told at once, its numbers a few times a second. False: not told this time.
     bool tell(const Progress& progress);
+    // Where the viewer can be reached, for the record of whoever guards us (HOLDFAST_ADDRESS).
+    void tell_address(const std::string& address) const;
 
 private:
     void tell_manager(const Progress& progress) const;

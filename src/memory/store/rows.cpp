@@ -315,6 +315,10 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
             return {};
         }
     }
+    return insert_trace(context, trace, true);
+}
+
+Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn) {
     HF_PREPARE(
         insert, context.database,
         "INSERT INTO traces(row, id, session, episode, ts, kind, user_text, agent_text, thinking, reflection,"
@@ -339,10 +343,12 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
         .bind_or_null(15, trace.turn_id)
         .bind(16, trace.value)
         .bind(17, trace.priority)
-        .bind(18, fingerprint);
+        .bind(18, fingerprint_of(trace));
     if (auto done = (*insert)->run(); !done)
         return done;
-    HF_PREPARE(count, context.database, "UPDATE episodes SET turns=turns+1, pending_user=NULL WHERE row=?1");
+    HF_PREPARE(count, context.database,
+               ends_turn ? "UPDATE episodes SET turns=turns+1, pending_user=NULL WHERE row=?1"
+                         : "UPDATE episodes SET turns=turns+1 WHERE row=?1");
     if (auto done = (*count)->bind(1, trace.episode_row).run(); !done)
         return done;
     ++context.next_trace;

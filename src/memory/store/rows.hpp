@@ -43,6 +43,8 @@ Result<void> set_pending(WriteContext& context, std::int64_t episode_row, std::s
 // Stores a turn. The same turn again (same episode, time and text: a client's retry after a lost answer)
 // gives the id of the one that is there, and nothing is stored twice.
 Result<void> add_trace(WriteContext& context, Trace& trace);
+// Stores a trace whose id is known to be new, as it is. `ends_turn`: what turn.start said is now part of it.
+Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn = false);
 // Changes the text of a trace: it gets a new row number, so that the ranked index sees it as new.
 Result<void> replace_text(WriteContext& context, Trace& trace);
 Result<bool> delete_trace(WriteContext& context, std::string_view id);

@@ -92,9 +92,18 @@ END;
 INSERT INTO traces_words(traces_words) VALUES ('rebuild');
 )sql";
 
+// For people who look back: episodes and sessions by their time, which after an import is not the order of
+// their rows. What an imported episode brought along that has no column of its own is kept in `meta`.
+constexpr const char* by_time = R"sql(
+ALTER TABLE episodes ADD COLUMN meta TEXT;
+CREATE INDEX episodes_by_time ON episodes(opened_at, row);
+CREATE INDEX sessions_by_time ON sessions(opened_at, row);
+)sql";
+
 constexpr Migration all_migrations[] = {
     {1, "tables", false, tables},
     {2, "full-text index", false, full_text},
+    {3, "episodes by time", false, by_time},
 };
 
 bool exists(const std::string& path) {

@@ -1,0 +1,48 @@
+// Lines to import: from a file, from stdin, or from a database that holdfast-memory turns into lines.
+#pragma once
+
+#include "holdfast/result.hpp"
+#include "sys/fd.hpp"
+#include "sys/pidfd.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+class LineSource {
+public:
+    // "-" is stdin. A SQLite database is recognised by its first bytes.
+    static Result<LineSource> open(const std::string& path);
+
+    struct Line {
+        std::uint64_t number = 0;
+        std::string_view text; // until the next call
+        bool too_long = false;
+    };
+    // Nothing: that was all. An error after lines: what came before is sound.
+    Result<std::optional<Line>> next();
+
+    [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_; }
+    [[nodiscard]] std::uint64_t bytes_total() const noexcept { return size_; } // 0: not known
+    [[nodiscard]] bool from_database() const noexcept { return reader_.has_value(); }
+
+    static constexpr std::size_t longest_line = std::size_t{15} << 20;
+
+private:
+    LineSource() = default;
+    Result<bool> fill(); // false: nothing more comes
+    std::string path_;
+    sys::Fd in_;
+    std::optional<sys::PidFd> reader_;
+    std::uint64_t size_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t number_ = 0;
+    bool ended_ = false;
+    std::string buffer_;
+    std::size_t used_ = 0; // of the buffer
+};
+
+} // namespace holdfast::cli

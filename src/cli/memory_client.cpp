@@ -1,0 +1,167 @@
+#include "cli/memory_client.hpp"
+
+#include "cli/memory.hpp"
+#include "cli/progress_bar.hpp"
+#include "core/json_fields.hpp"
+#include "core/text.hpp"
+#include "sys/errors.hpp"
+#include "sys/pipes.hpp"
+#include "sys/spawn.hpp"
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+
+namespace holdfast::cli {
+
+namespace json = boost::json;
+using core::cat;
+
+namespace {
+
+constexpr int patience_ms = 400; // before a person is told what is being waited for
+constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
+constexpr int between_retries = 250;
+
+Error error_of(const json::object& error) {
+    Error out{Errc::io, core::text_field(error, "message"), 0};
+    const auto* data = core::object_field(error, "data");
+    const auto code = data != nullptr ? core::text_field(*data, "code") : std::string();
+    if (code == "invalid_argument")
+        out.code = Errc::invalid_argument;
+    else if (code.ends_with("not_found"))
+        out.code = Errc::not_found;
+    else if (code == "transport_closed")
+        out.code = Errc::superseded;
+    else if (code == "unsupported" || code == "unknown_method")
+        out.code = Errc::unsupported;
+    if (const auto* details = data != nullptr ? core::object_field(*data, "details") : nullptr;
+        details != nullptr && core::text_field(*details, "reason") == "disk_full")
+        out.code = Errc::no_space;
+    return out;
+}
+
+} // namespace
+
+Result<MemoryClient> MemoryClient::start(const std::string& home, const std::string& agent) {
+    auto program = find_memory_program();
+    if (!program)
+        return std::unexpected(std::move(program.error()));
+    auto to_helper = sys::make_pipe();
+    auto from_helper = sys::make_pipe();
+    if (!to_helper || !from_helper)
+        return std::unexpected(std::move((to_helper ? from_helper : to_helper).error()));
+    sys::SpawnSpec spec;
+    spec.argv = {"holdfast-memory", cat("--agent=", agent), "--no-viewer", cat("--home=", home)};
+    spec.executable = *program;
+    spec.fds = {{to_helper->reading.get(), 0}, {from_helper->writing.get(), 1}};
+    auto process = sys::spawn(spec);
+    if (!process)
+        return std::unexpected(std::move(process.error()));
+    MemoryClient client;
+    client.process_ = std::make_unique<sys::PidFd>(std::move(*process));
+    client.in_ = std::move(to_helper->writing);
+    client.out_ = std::move(from_helper->reading);
+    return client;
+}
+
+// End of input means: everything written is committed, then the helper ends by itself.
+MemoryClient::~MemoryClient() {
+    in_.reset();
+    if (process_ && process_->wait_ended(sys::Deadline::never()))
+        (void)process_->try_reap();
+}
+
+Result<void> MemoryClient::send(const json::object& message) {
+    std::string line = json::serialize(message);
+    line += '\n';
+    for (std::string_view rest = line; !rest.empty();) {
+        const auto written = sys::write_quietly(in_.get(), rest);
+        if (written.state == sys::WriteState::broken)
+            return fail(Errc::closed, "holdfast-memory ended before it could answer");
+        rest.remove_prefix(written.bytes);
+    }
+    return {};
+}
+
+Result<std::string> MemoryClient::read_line(int at_most_ms) {
+    std::size_t searched = 0;
+    for (;;) {
+        if (const auto end = buffer_.find('\n', searched); end != buffer_.npos) {
+            auto line = buffer_.substr(0, end);
+            buffer_.erase(0, end + 1);
+            return line;
+        }
+        searched = buffer_.size();
+        pollfd ready{out_.get(), POLLIN, 0};
+        const int count = ::poll(&ready, 1, at_most_ms);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count == 0)
+            return std::string();
+        std::array<char, 65536> chunk;
+        const auto n = ::read(out_.get(), chunk.data(), chunk.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fail(Errc::closed, "holdfast-memory ended before it answered");
+        buffer_.append(chunk.data(), static_cast<std::size_t>(n));
+    }
+}
+
+Result<json::object> MemoryClient::once(std::string_view method, const json::object& params) {
+    const auto id = ++last_id_;
+    if (auto sent = send({{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}); !sent)
+        return std::unexpected(std::move(sent.error()));
+    ProgressBar bar("memory");
+    bool asked = false; // one question about its health at a time
+    for (;;) {
+        auto line = read_line(bar.visible() && !asked ? patience_ms : -1);
+        if (!line)
+            return std::unexpected(std::move(line.error()));
+        if (line->empty()) {
+            asked = true;
+            if (auto sent = send({{"jsonrpc", "2.0"},
+                                  {"id", "health"},
+                                  {"method", "core.health"},
+                                  {"params", json::object()}});
+                !sent)
+                return std::unexpected(std::move(sent.error()));
+            continue;
+        }
+        auto message = core::parse_object(*line);
+        if (!message)
+            continue;
+        if (const auto* answered = message->if_contains("id"); answered != nullptr && *answered == id)
+            return std::move(*message);
+        if (const auto* health = core::object_field(*message, "result");
+            health != nullptr && health->contains("phase")) {
+            asked = false;
+            const auto* progress = core::object_field(*health, "progress");
+            const auto phase = core::text_field(*health, "phase");
+            if (phase != "ready")
+                bar.show(progress != nullptr ? core::unsigned_field(*progress, "done") : 0,
+                         progress != nullptr ? core::unsigned_field(*progress, "total") : 0, phase);
+        }
+    }
+}
+
+Result<json::value> MemoryClient::call(std::string_view method, json::object params) {
+    for (int attempt = 0;; ++attempt) {
+        auto message = once(method, params);
+        if (!message)
+            return std::unexpected(std::move(message.error()));
+        if (auto* result = message->if_contains("result"))
+            return std::move(*result);
+        const auto* error = core::object_field(*message, "error");
+        if (error == nullptr)
+            return fail(Errc::protocol, "holdfast-memory gave an answer without a result");
+        auto ours = error_of(*error);
+        if (ours.code != Errc::superseded || attempt == most_retries)
+            return std::unexpected(std::move(ours));
+        (void)::poll(nullptr, 0, between_retries); // another one is becoming the owner
+    }
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,99 @@
+// Where the memory helper and its home are.
+#include "cli/memory.hpp"
+#include "cli/settings.hpp"
+#include "core/text.hpp"
+#include "holdfast/slot.hpp"
+#include "sys/fd.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+namespace holdfast::cli {
+
+using core::cat;
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+bool is_program(const std::string& path) {
+    return ::access(path.c_str(), X_OK) == 0;
+}
+
+} // namespace
+
+Result<std::string> memory_home(const Arguments& arguments) {
+    std::string home;
+    if (auto given = arguments.value("home")) {
+        home = *given;
+        if (home.empty())
+            return fail(Errc::invalid_argument, "--home needs a directory");
+        if (home.front() != '/') {
+            char* here = ::getcwd(nullptr, 0);
+            home = cat(here != nullptr ? here : "", "/", home);
+            std::free(here);
+        }
+    } else {
+        auto places = places_of(arguments);
+        if (!places)
+            return std::unexpected(std::move(places.error()));
+        const bool default_profile = places->state.ends_with("/default");
+        // The same place that holdfast-memory takes when a host starts it without --home.
+        const auto moved = variable("HOLDFAST_HOME");
+        home = default_profile && !moved.empty() ? cat(moved, "/memory") : cat(places->state, "/memory");
+    }
+    while (home.size() > 1 && home.ends_with('/'))
+        home.pop_back();
+    return home;
+}
+
+Result<std::string> find_memory_program() {
+    constexpr const char* name = "holdfast-memory";
+    if (const auto named = variable("HOLDFAST_MEMORY"); !named.empty())
+        return is_program(named)
+                   ? Result<std::string>(named)
+                   : fail(Errc::cannot_start,
+                          cat("HOLDFAST_MEMORY names ", named, ", which cannot be executed"), ENOENT);
+    std::array<char, PATH_MAX> full{};
+    if (const auto n = ::readlink("/proc/self/exe", full.data(), full.size()); n > 0) {
+        const std::string self(full.data(), static_cast<std::size_t>(n));
+        const auto beside = self.substr(0, self.rfind('/'));
+        for (const char* way : {"/", "/../libexec/holdfast/"})
+            if (auto path = cat(beside, way, name); is_program(path))
+                return path;
+    }
+    const auto path = variable("PATH");
+    for (std::string_view rest = path; !rest.empty();) {
+        const auto end = rest.find(':');
+        if (auto candidate = cat(rest.substr(0, end), '/', name); is_program(candidate))
+            return candidate;
+        rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    }
+    return fail(Errc::cannot_start,
+                "the program holdfast-memory was not found beside holdfast or in PATH; set HOLDFAST_MEMORY "
+                "to its path",
+                ENOENT);
+}
+
+std::string viewer_address(const std::string& home) {
+    const auto slot = query({home, "memory"});
+    if (!slot || slot->state != SlotState::owned || !slot->record_is_current || slot->address.empty())
+        return "";
+    // The token lies beside the data, readable for its owner only.
+    std::array<char, 128> text{};
+    const sys::Fd file(::open(cat(home, "/viewer.token").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto n = file ? ::read(file.get(), text.data(), text.size()) : 0;
+    std::string_view token(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+    while (token.ends_with('\n'))
+        token.remove_suffix(1);
+    return slot->address.starts_with("http") && !token.empty() ? cat(slot->address, "#token=", token) : "";
+}
+
+} // namespace holdfast::cli

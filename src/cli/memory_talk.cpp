@@ -1,0 +1,272 @@
+// search, add, check and status: one question, one answer.
+#include "cli/exit_codes.hpp"
+#include "cli/memory.hpp"
+#include "cli/memory_client.hpp"
+#include "cli/print.hpp"
+#include "cli/slot_json.hpp"
+#include "core/duration.hpp"
+#include "core/json_fields.hpp"
+#include "core/printable.hpp"
+#include "core/text.hpp"
+#include "holdfast/slot.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+
+namespace holdfast::cli {
+
+namespace json = boost::json;
+using core::cat;
+
+namespace {
+
+Result<MemoryClient> client_of(const Arguments& arguments) {
+    auto home = memory_home(arguments);
+    if (!home)
+        return std::unexpected(std::move(home.error()));
+    return MemoryClient::start(*home, arguments.value("agent").value_or("person"));
+}
+
+std::string when(std::int64_t ms) {
+    const auto seconds = static_cast<std::time_t>(ms / 1000);
+    std::tm parts{};
+    ::localtime_r(&seconds, &parts);
+    std::array<char, 32> text{};
+    const int length =
+        std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900,
+                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+// One line, without what would steer a terminal.
+std::string in_one_line(std::string text) {
+    for (char& c : text)
+        if (c == '\n' || c == '\t' || c == '\r')
+            c = ' ';
+    return core::printable(text);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const auto& word : words)
+        text += cat(text.empty() ? "" : " ", word);
+    return text;
+}
+
+int print_json(const json::value& value) {
+    print(json::serialize(value) + "\n");
+    return exit_ok;
+}
+
+Result<std::string> text_from_stdin() {
+    constexpr std::size_t most = std::size_t{8} << 20;
+    std::string text;
+    std::array<char, 65536> chunk;
+    for (;;) {
+        const auto n = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+        if (n == 0)
+            break;
+        if (n < 0)
+            return fail(Errc::io, "stdin cannot be read", errno);
+        text.append(chunk.data(), static_cast<std::size_t>(n));
+        if (text.size() > most)
+            return fail(Errc::invalid_argument, "a note is at most 8 MiB");
+    }
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return text;
+}
+
+bool is_directory(const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Counts with a thin grouping: 1 234 567.
+std::string grouped(std::int64_t number) {
+    auto text = std::to_string(number);
+    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+        text.insert(static_cast<std::size_t>(at), 1, ',');
+    return text;
+}
+
+// "1 trace", "1,234 traces"
+std::string counted(const json::object& counts, std::string_view name) {
+    const auto number = core::integer_field(counts, name);
+    return cat(grouped(number), ' ', number == 1 ? name.substr(0, name.size() - 1) : name);
+}
+
+} // namespace
+
+int memory_search_command(const Arguments& arguments) {
+    json::object params{{"query", joined(arguments.words)}};
+    if (auto limit = arguments.value("limit")) {
+        int number = 0;
+        const auto read = std::from_chars(limit->data(), limit->data() + limit->size(), number);
+        if (read.ec != std::errc{} || read.ptr != limit->data() + limit->size() || number < 1 || number > 200)
+            return fail_with(
+                {Errc::invalid_argument, cat("--limit is a number from 1 to 200, not \"", *limit, "\""), 0});
+        params["topK"] = number;
+    }
+    if (auto session = arguments.value("session"))
+        params["sessionId"] = *session;
+    auto client = client_of(arguments);
+    if (!client)
+        return fail_with(client.error());
+    auto found = client->call("memory.search", std::move(params));
+    if (!found)
+        return fail_with(found.error());
+    if (arguments.has("json"))
+        return print_json(*found);
+    const auto* object = found->if_object();
+    const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
+    if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
+        complain("nothing found; try other words, or fewer");
+        return exit_ok;
+    }
+    Table table({"WHEN", "KIND", "ID", "TEXT"});
+    for (const auto& hit : hits->get_array()) {
+        const auto* one = hit.if_object();
+        if (one == nullptr)
+            continue;
+        table.add({when(core::integer_field(*one, "ts")), core::text_field(*one, "refKind"),
+                   core::text_field(*one, "refId"), in_one_line(core::text_field(*one, "snippet"))});
+    }
+    print(table.text());
+    return exit_ok;
+}
+
+int memory_add_command(const Arguments& arguments) {
+    std::string text = joined(arguments.words);
+    if (arguments.words.empty()) {
+        if (::isatty(STDIN_FILENO) == 1)
+            complain("type the note, and end it with Ctrl-D");
+        auto read = text_from_stdin();
+        if (!read)
+            return fail_with(read.error());
+        text = std::move(*read);
+    }
+    if (text.empty())
+        return fail_with({Errc::invalid_argument, "the note is empty; nothing was stored", 0});
+    // The time is fixed here, so that asking again after a lost answer cannot store it twice.
+    std::timespec now{};
+    std::timespec_get(&now, TIME_UTC);
+    json::object params{{"text", text},
+                        {"ts", static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000}};
+    if (auto session = arguments.value("session"))
+        params["sessionId"] = *session;
+    params["agent"] = arguments.value("agent").value_or("person");
+    if (const auto tags = arguments.all("tag"); !tags.empty())
+        params["tags"] = core::to_array(tags);
+    auto client = client_of(arguments);
+    if (!client)
+        return fail_with(client.error());
+    auto added = client->call("memory.add", std::move(params));
+    if (!added)
+        return fail_with(added.error());
+    if (arguments.has("json"))
+        return print_json(*added);
+    print(cat(added->is_object() ? core::text_field(added->get_object(), "traceId") : "", '\n'));
+    return exit_ok;
+}
+
+int memory_check_command(const Arguments& arguments) {
+    auto client = client_of(arguments);
+    if (!client)
+        return fail_with(client.error());
+    auto checked = client->call("core.check", {{"rebuild", arguments.has("rebuild-index")}});
+    if (!checked)
+        return fail_with(checked.error());
+    const auto* report = checked->if_object();
+    const bool sound = report != nullptr && core::bool_field(*report, "sound");
+    if (arguments.has("json")) {
+        print_json(*checked);
+        return sound ? exit_ok : exit_bad_data;
+    }
+    if (!sound) {
+        complain("the database is damaged:");
+        if (report != nullptr)
+            for (const auto& problem : core::texts_field(*report, "problems"))
+                complain(cat("  ", in_one_line(problem)));
+        complain("save what can be read with: holdfast memory export FILE; then move data/memory.db aside "
+                 "and bring it in "
+                 "again with: holdfast memory import FILE");
+        return exit_bad_data;
+    }
+    print("the database is sound\n");
+    print(core::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
+          : core::bool_field(*report, "indexRepaired")
+              ? "the full-text index disagreed with the text; it was built again\n"
+              : "the full-text index disagrees with the text\n");
+    if (core::bool_field(*report, "rebuilding"))
+        print("the search index is being built again\n");
+    return exit_ok;
+}
+
+int memory_status_command(const Arguments& arguments) {
+    auto home = memory_home(arguments);
+    if (!home)
+        return fail_with(home.error());
+    const bool as_json = arguments.has("json");
+    if (!is_directory(*home)) {
+        if (as_json)
+            print_json({{"home", *home}, {"exists", false}, {"owner", nullptr}});
+        else
+            complain(cat("there is no memory at ", *home, " yet; it begins with: holdfast memory add \"…\""));
+        return exit_not_running;
+    }
+    auto slot = query({*home, "memory"});
+    if (!slot)
+        return fail_with(slot.error());
+    const bool owned = slot->state == SlotState::owned;
+    auto client = client_of(arguments);
+    if (!client)
+        return fail_with(client.error());
+    // Health is answered at once, whatever the phase; counts come with an open store, so an owner's are there
+    // already.
+    if (!owned)
+        if (auto opened = client->call("memory.sessions", {{"limit", 1}}); !opened)
+            return fail_with(opened.error());
+    auto health = client->call("core.health", {});
+    if (!health)
+        return fail_with(health.error());
+    const auto* state = health->if_object();
+    if (state == nullptr)
+        return fail_with({Errc::protocol, "holdfast-memory gave no health", 0});
+    const auto viewer = viewer_address(*home);
+    if (as_json) {
+        json::object out{{"home", *home},
+                         {"exists", true},
+                         {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
+                         {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
+                         {"health", *state}};
+        print_json(out);
+        return owned ? exit_ok : exit_not_running;
+    }
+    std::string text = cat("home     ", *home, '\n');
+    if (owned)
+        text += cat("owner    process ", slot->owner_pid, ", ", core::text_field(*state, "phase"), ", for ",
+                    core::format_duration(slot->age), '\n');
+    else
+        text += "owner    none; whoever needs it opens it\n";
+    text += cat("viewer   ", viewer.empty() ? "not served" : viewer, '\n');
+    if (const auto* counts = core::object_field(*state, "counts"))
+        text += cat("store    ", counted(*counts, "traces"), " in ", counted(*counts, "episodes"), " of ",
+                    counted(*counts, "sessions"), ", ",
+                    core::format_size(core::unsigned_field(*state, "dbBytes")), " and ",
+                    core::format_size(core::unsigned_field(*state, "walBytes")), " of log\n");
+    if (const auto* warnings = state->if_contains("warnings"); warnings != nullptr && warnings->is_array())
+        for (const auto& warning : warnings->get_array())
+            if (const auto* one = warning.if_object())
+                text += cat("warning  ", core::text_field(*one, "message"), " (",
+                            core::text_field(*one, "keptAs"), ")\n");
+    print(text);
+    return owned ? exit_ok : exit_not_running;
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,53 @@
+#include "memory/mcp/local_call.hpp"
+
+#include "core/json_fields.hpp"
+
+namespace holdfast::memory {
+
+namespace json = boost::json;
+
+namespace {
+
+// A client that asks once. What is sent to it besides is for nobody.
+class Caller final : public Peer {
+public:
+    Caller(std::string agent, OnLocalAnswer done)
+        : agent_(std::move(agent))
+        , done_(std::move(done)) {}
+
+    void send(std::string_view message) override {
+        if (!done_)
+            return;
+        auto done = std::move(done_);
+        done_ = nullptr;
+        LocalAnswer answer;
+        boost::system::error_code failed;
+        auto parsed = json::parse(message, failed, {}, json::parse_options{.max_depth = 250});
+        auto* object = failed ? nullptr : parsed.if_object();
+        if (auto* result = object != nullptr ? object->if_contains("result") : nullptr) {
+            answer.result = std::move(*result);
+        } else {
+            const auto* error = object != nullptr ? core::object_field(*object, "error") : nullptr;
+            const auto* data = error != nullptr ? core::object_field(*error, "data") : nullptr;
+            answer.code = data != nullptr ? core::text_field(*data, "code") : "internal";
+            answer.message = error != nullptr ? core::text_field(*error, "message") : "there was no answer";
+        }
+        done(std::move(answer));
+    }
+    [[nodiscard]] std::string_view agent() const override { return agent_; }
+
+private:
+    std::string agent_;
+    OnLocalAnswer done_;
+};
+
+} // namespace
+
+void call_local(Contract& contract, std::string_view method, json::object params, std::string agent,
+                OnLocalAnswer done) {
+    contract.handle(std::make_shared<Caller>(std::move(agent), std::move(done)),
+                    json::serialize(json::object{
+                        {"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}));
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,45 @@
+// The memory as an MCP server: tools and resources, for clients of both eras, any number of them at once.
+//
+// Nothing is kept per client: the era of a request is in the request itself (a `_meta` with the protocol
+// version is the modern one), so a client is served the same by whichever process owns the home at the
+// moment.
+#pragma once
+
+#include "memory/contract/contract.hpp"
+
+#include <boost/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::memory {
+
+class Mcp final : public Protocol {
+public:
+    explicit Mcp(Contract& contract)
+        : contract_(contract) {}
+
+    void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
+    void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) override;
+    [[nodiscard]] std::string lost(std::string_view raw_id) const override;
+    void forget(const Peer* /*peer*/) override {}
+
+    // One request on its way to its answer.
+    struct Request {
+        std::shared_ptr<Peer> peer;
+        Peer::Ticket ticket = 0;
+        boost::json::value id;
+        bool modern = false;
+        boost::json::object params;
+
+        void answer(boost::json::object result) const;
+        // A result that may be kept for a while (modern era): lists, and what is read.
+        void answer_cacheable(boost::json::object result, std::int64_t ttl_ms) const;
+        void refuse(int code, std::string_view message, boost::json::object data = {}) const;
+    };
+
+private:
+    Contract& contract_;
+};
+
+} // namespace holdfast::memory

@@ -1,0 +1,162 @@
+// Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
+#include "memory/mcp/faces.hpp"
+
+#include "core/json_fields.hpp"
+#include "core/text.hpp"
+#include "memory/mcp/local_call.hpp"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+namespace holdfast::memory {
+
+using core::cat;
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::string_view status_uri = "memory://status";
+constexpr std::string_view recent_uri = "memory://recent";
+constexpr std::string_view trace_prefix = "memory://trace/";
+constexpr std::string_view episode_prefix = "memory://episode/";
+constexpr std::int64_t read_ttl_ms = 0; // what is read changes with the next turn
+
+using Show = std::string (*)(const json::value& result);
+
+std::string as_json(const json::value& result) {
+    return json::serialize(result);
+}
+
+std::string trace_in_full(const json::value& result) {
+    return result.is_object() ? trace_text(result.get_object(), std::string::npos) : "";
+}
+
+std::string whole_episode(const json::value& result) {
+    std::string text;
+    if (const auto* traces = result.is_object() ? result.get_object().if_contains("traces") : nullptr;
+        traces != nullptr && traces->is_array())
+        for (const auto& trace : traces->get_array())
+            if (const auto* one = trace.if_object())
+                text += trace_text(*one, std::string::npos) + "\n";
+    return text;
+}
+
+std::string recent(const json::value& result) {
+    std::string text;
+    if (const auto* episodes = result.is_object() ? result.get_object().if_contains("episodes") : nullptr;
+        episodes != nullptr && episodes->is_array())
+        for (const auto& episode : episodes->get_array())
+            if (const auto* one = episode.if_object())
+                text += cat(moment_text(core::integer_field(*one, "openedAt")), "  ", episode_prefix,
+                            core::text_field(*one, "id"), "  ",
+                            cut_text(core::text_field(*one, "title"), 160), '\n');
+    return text;
+}
+
+void not_found(const Mcp::Request& request, const std::string& uri) {
+    // The modern era has no code of its own for it any more.
+    request.refuse(request.modern ? -32602 : -32002, cat("there is no resource ", uri), {{"uri", uri}});
+}
+
+} // namespace
+
+std::string moment_text(std::int64_t ms) {
+    const auto seconds = static_cast<std::time_t>(ms / 1000);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    std::array<char, 40> text{};
+    const int length =
+        std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d UTC", parts.tm_year + 1900,
+                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string cut_text(std::string_view text, std::size_t size) {
+    if (text.size() <= size)
+        return std::string(text);
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
+        --size;
+    return cat(text.substr(0, size), "…");
+}
+
+std::string trace_text(const json::object& trace, std::size_t each) {
+    std::string text =
+        cat('[', core::text_field(trace, "id"), "] ", moment_text(core::integer_field(trace, "ts")), '\n');
+    const bool note = core::text_field(trace, "kind") == "note";
+    if (const auto user = core::text_field(trace, "userText"); !user.empty())
+        text += cat(note ? "Note: " : "User: ", cut_text(user, each), '\n');
+    if (const auto agent = core::text_field(trace, "agentText"); !agent.empty())
+        text += cat("Agent: ", cut_text(agent, each), '\n');
+    if (const auto* calls = trace.if_contains("toolCalls");
+        calls != nullptr && calls->is_array() && !calls->get_array().empty()) {
+        text += "Tools:";
+        for (const auto& call : calls->get_array())
+            if (const auto* one = call.if_object())
+                text += cat(' ', core::text_field(*one, "name"));
+        text += '\n';
+    }
+    return text;
+}
+
+json::array resource_list() {
+    return {{{"uri", status_uri},
+             {"name", "status"},
+             {"title", "State of the memory"},
+             {"mimeType", "application/json"},
+             {"description", "Phase, size and counts."}},
+            {{"uri", recent_uri},
+             {"name", "recent"},
+             {"title", "Latest conversations"},
+             {"mimeType", "text/plain"},
+             {"description", "The newest fifty, with the address of each."}}};
+}
+
+json::array resource_templates() {
+    return {{{"uriTemplate", cat(trace_prefix, "{id}")},
+             {"name", "trace"},
+             {"title", "One turn in full"},
+             {"mimeType", "text/plain"}},
+            {{"uriTemplate", cat(episode_prefix, "{id}")},
+             {"name", "episode"},
+             {"title", "One conversation in full"},
+             {"mimeType", "text/plain"}}};
+}
+
+void read_resource(Contract& contract, Mcp::Request request) {
+    auto uri = core::text_field(request.params, "uri");
+    const char* method = nullptr;
+    json::object params;
+    Show show = as_json;
+    const char* type = "text/plain";
+    if (uri == status_uri) {
+        method = "core.health";
+        type = "application/json";
+    } else if (uri == recent_uri) {
+        method = "memory.episodes";
+        show = recent;
+    } else if (uri.starts_with(trace_prefix) && uri.size() > trace_prefix.size()) {
+        method = "memory.get_trace";
+        params["id"] = uri.substr(trace_prefix.size());
+        show = trace_in_full;
+    } else if (uri.starts_with(episode_prefix) && uri.size() > episode_prefix.size()) {
+        method = "memory.timeline";
+        params["episodeId"] = uri.substr(episode_prefix.size());
+        show = whole_episode;
+    }
+    if (method == nullptr)
+        return not_found(request, uri);
+    std::string agent(request.peer->agent());
+    call_local(contract, method, std::move(params), std::move(agent),
+               [request = std::move(request), uri = std::move(uri), show, type](const LocalAnswer& answer) {
+                   if (answer.code.ends_with("not_found") || (answer.ok() && answer.result.is_null()))
+                       return not_found(request, uri);
+                   if (!answer.ok())
+                       return request.refuse(-32603, answer.message);
+                   request.answer_cacheable(
+                       {{"contents", {{{"uri", uri}, {"mimeType", type}, {"text", show(answer.result)}}}}},
+                       read_ttl_ms);
+               });
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,176 @@
+#include "memory/transfer/methods.hpp"
+
+#include "core/text.hpp"
+#include "memory/store/ids.hpp"
+#include "memory/store/rows.hpp"
+#include "memory/transfer/records.hpp"
+
+#include <algorithm>
+
+namespace holdfast::memory {
+
+using core::cat;
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t most_records = 5000; // in one call, so that one transaction stays short
+constexpr std::int64_t note_episode_ms = 12LL * 3600 * 1000; // notes of half a day belong together
+constexpr std::string_view default_note_session = "se_notes";
+
+} // namespace
+
+void transfer_import(const CallPointer& call) {
+    const auto* given = call->params().if_contains("records");
+    const bool stop_at_first = call->flag("stopAtFirst");
+    if (call->bad())
+        return;
+    if (given == nullptr || !given->is_array())
+        return call->refuse_argument("records must be a list");
+    if (given->get_array().size() > most_records)
+        return call->refuse_argument(cat("at most ", most_records, " records at a time"));
+    struct Work {
+        json::array records;
+        std::int64_t stored = 0;
+        std::int64_t present = 0;
+        std::int64_t taken = 0;
+        bool objects = false;
+        json::array refused;
+    };
+    auto work = std::make_shared<Work>();
+    work->records = given->get_array();
+    call->service().submit(
+        [call, work, stop_at_first](WriteContext& context) -> Result<void> {
+            work->stored = work->present = work->taken = 0; // a batch that failed runs its writes again
+            work->refused.clear();
+            const Cleaner clean = [&](std::string text) { return call->clean(std::move(text)); };
+            for (const auto& record : work->records) {
+                Outcome outcome{Fate::refused, "a record is a JSON object"};
+                if (record.is_object()) {
+                    auto stored = store_record(context, record.get_object(), clean);
+                    if (!stored)
+                        return std::unexpected(std::move(stored.error()));
+                    outcome = std::move(*stored);
+                }
+                if (outcome.fate == Fate::refused) {
+                    work->refused.push_back({{"index", work->taken}, {"reason", outcome.reason}});
+                    if (stop_at_first)
+                        return {};
+                }
+                work->stored += outcome.fate == Fate::stored ? 1 : 0;
+                work->present += outcome.fate == Fate::present ? 1 : 0;
+                ++work->taken;
+            }
+            return {};
+        },
+        [call, work](Result<void> done) {
+            if (!done)
+                return call->refuse(done.error());
+            call->service().recall().objects_changed();
+            call->answer(json::object{{"stored", work->stored},
+                                      {"present", work->present},
+                                      {"taken", work->taken},
+                                      {"refused", std::move(work->refused)}});
+        });
+}
+
+void transfer_export(const CallPointer& call) {
+    const auto cursor = call->text("cursor", false);
+    if (call->bad())
+        return;
+    call->service().run([call, cursor](bool open) {
+        if (!open)
+            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
+        auto reader = call->service().store().reader();
+        if (!reader)
+            return call->refuse(reader.error());
+        auto page = export_page(**reader, cursor);
+        if (!page)
+            return call->refuse(page.error());
+        if (page->trouble)
+            return call->refuse(*page->trouble);
+        json::object shown{{"lines", std::move(page->lines)}, {"count", page->count}};
+        if (!page->next.empty())
+            shown["next"] = page->next;
+        call->answer(std::move(shown));
+    });
+}
+
+void core_check(const CallPointer& call) {
+    const bool rebuild = call->flag("rebuild");
+    if (call->bad())
+        return;
+    call->service().run([call, rebuild](bool open) {
+        if (!open)
+            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
+        auto report = check_store(call->service().store());
+        if (!report)
+            return call->refuse(report.error());
+        json::array problems;
+        for (const auto& problem : report->problems)
+            problems.emplace_back(problem);
+        if (rebuild)
+            call->service().recall().rebuild();
+        call->answer(json::object{{"sound", report->problems.empty()},
+                                  {"problems", std::move(problems)},
+                                  {"indexSound", report->index_sound},
+                                  {"indexRepaired", report->index_repaired},
+                                  {"rebuilding", rebuild}});
+    });
+}
+
+void memory_add(const CallPointer& call) {
+    auto trace = std::make_shared<Trace>();
+    auto session = std::make_shared<Session>();
+    trace->user_text = call->clean(call->word("text", true));
+    session->agent = call->text("agent", false);
+    session->id = call->text("sessionId", false);
+    trace->tags = call->clean(call->list("tags", false));
+    const auto ts = call->integer("ts", false, 0, 9'000'000'000'000'000);
+    if (call->bad())
+        return;
+    if (session->agent.empty())
+        session->agent = call->service().options().agent;
+    if (session->id.empty())
+        session->id = default_note_session;
+    trace->id = make_id("tr_");
+    trace->ts = ts.value_or(now_ms());
+    trace->kind = "note";
+    trace->priority = 0.5;
+    trace->summary =
+        trace->user_text.substr(0, std::min(trace->user_text.find('\n'), trace->user_text.size()));
+    if (trace->summary.size() > 160) {
+        std::size_t end = 160;
+        while (end > 0 && (static_cast<unsigned char>(trace->summary[end]) & 0xc0) == 0x80)
+            --end;
+        trace->summary.resize(end);
+    }
+    session->opened_at = trace->ts;
+    call->service().submit(
+        [trace, session, fresh = make_id("ep_")](WriteContext& context) -> Result<void> {
+            if (auto added = add_session(context, *session); !added)
+                return added;
+            auto open = open_episode_of(context.database, session->row);
+            if (!open)
+                return std::unexpected(std::move(open.error()));
+            Episode episode{.id = fresh, .session_row = session->row, .opened_at = trace->ts};
+            if (*open && trace->ts - (*open)->opened_at < note_episode_ms)
+                episode = std::move(**open);
+            else if (auto added = add_episode(context, episode); !added)
+                return added;
+            trace->session_row = session->row;
+            trace->episode_row = episode.row;
+            trace->episode_id = episode.id;
+            return add_trace(context, *trace);
+        },
+        [call, trace, session](Result<void> done) {
+            if (!done)
+                return call->refuse(done.error());
+            call->answer(json::object{
+                {"traceId", trace->id}, {"episodeId", trace->episode_id}, {"sessionId", session->id}});
+            call->contract().notify("trace.created",
+                                    {{"traceId", trace->id}, {"episodeId", trace->episode_id}});
+        });
+}
+
+} // namespace holdfast::memory

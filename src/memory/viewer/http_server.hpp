@@ -1,0 +1,120 @@
+// A small HTTP/1.1 server on the loopback address: one thread, bounded in everything a client can make it
+// hold.
+#pragma once
+
+#include "holdfast/result.hpp"
+#include "memory/viewer/http_request.hpp"
+#include "sys/fd.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace holdfast::memory {
+
+// A body that comes in pieces. `more` is called when there is room for the next piece, on the server's
+// thread; it answers through the sink, at once or later, from any thread. Destroyed when the client is gone.
+class BodyPieces {
+public:
+    using Sink = std::function<void(std::string piece, bool last)>; // an empty last piece is fine
+    BodyPieces() = default;
+    BodyPieces(const BodyPieces&) = delete;
+    BodyPieces& operator=(const BodyPieces&) = delete;
+    virtual ~BodyPieces() = default;
+    virtual void more(Sink sink) = 0;
+};
+
+struct HttpResponse {
+    int status = 200;
+    std::string content_type = "application/json";
+    std::string body;
+    std::string more_headers;           // whole lines, each with "\r\n"
+    std::unique_ptr<BodyPieces> pieces; // instead of a body
+};
+
+using Respond = std::move_only_function<void(HttpResponse)>; // exactly once, from any thread
+using OnRequest = std::function<void(HttpRequest, Respond)>; // on the server's thread
+
+struct HttpServerLimits {
+    HttpLimits request;
+    std::size_t connections = 64;
+    std::int64_t request_ms = 10'000; // from its first byte to its last
+    std::int64_t idle_ms = 75'000;    // a connection without a request
+    std::int64_t stalled_ms = 30'000; // an answer that nobody reads
+};
+
+class HttpServer {
+public:
+    // Listens on 127.0.0.1, on `port` or, when it is taken, on the next free one within 64, else on any.
+    static Result<std::unique_ptr<HttpServer>> start(std::uint16_t port, OnRequest on_request,
+                                                     HttpServerLimits limits = {});
+    // Ends its thread and closes every connection. Answers that come later go nowhere.
+    ~HttpServer();
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+private:
+    struct Letter { // from any thread to the server's
+        std::uint64_t connection = 0;
+        std::unique_ptr<HttpResponse> response; // or a piece
+        std::string piece;
+        bool last = false;
+    };
+    struct Mailbox {
+        std::mutex mutex;
+        std::vector<Letter> letters;
+        sys::Fd bell;
+        bool closed = false;
+        void post(Letter letter);
+    };
+    struct Connection {
+        explicit Connection(HttpLimits limits)
+            : reader(limits) {}
+        std::uint64_t id = 0;
+        sys::Fd socket;
+        HttpReader reader;
+        std::string out;
+        std::size_t sent = 0;
+        std::unique_ptr<BodyPieces> pieces;
+        bool answering = false; // a request is being worked on
+        bool asked = false;     // for the next piece
+        bool closing = false;   // after what is in `out`
+        bool head_only = false;
+        bool keep_alive = true;
+        bool dead = false;
+        std::int64_t since_ms = 0;    // of the present state: idle, reading a request
+        std::int64_t progress_ms = 0; // when the client last took something
+    };
+
+    HttpServer(OnRequest on_request, HttpServerLimits limits);
+    void loop();
+    void accept_some(std::int64_t now);
+    void receive(Connection& connection, std::int64_t now);
+    void advance(Connection& connection, std::int64_t now);
+    void flush(Connection& connection, std::int64_t now);
+    void respond(Connection& connection, HttpResponse response);
+    void add_piece(Connection& connection, std::string_view piece, bool last);
+    void read_mail(std::int64_t now);
+    void expire(Connection& connection, std::int64_t now) const;
+
+    OnRequest on_request_;
+    HttpServerLimits limits_;
+    sys::Fd listener_;
+    std::uint16_t port_ = 0;
+    std::shared_ptr<Mailbox> mailbox_;
+    std::list<Connection> connections_;
+    std::uint64_t last_id_ = 0;
+    std::atomic<bool> stopping_ = false;
+    std::thread thread_;
+};
+
+} // namespace holdfast::memory

@@ -1,0 +1,20 @@
+// The viewer: pages for people, served by the owner of the home on the loopback address.
+//
+// What may be seen needs the home's token, which lies beside the data (`viewer.token`, mode 0600) and stays
+// the same, so that an address that was kept still works tomorrow. An open page holds the owner.
+#pragma once
+
+#include "memory/serve/owner_desk.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace holdfast::memory {
+
+inline constexpr std::uint16_t default_viewer_port = 8377;
+
+// Never fails, and never waits: a port that is taken gives the next free one; when none can be had it is said
+// on stderr, and the home is served without pages.
+std::unique_ptr<Companion> start_viewer(OwnerDesk& desk, std::uint16_t port);
+
+} // namespace holdfast::memory

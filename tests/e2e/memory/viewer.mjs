@@ -1,0 +1,276 @@
+// Everything a person does with the pages, in Chromium.   node viewer.mjs HOLDFAST HOME PROFILE [SHOTS]
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const [command, home, profile, shots] = process.argv.slice(2);
+const holdfast = (words, input) => execFileSync(command, ["memory", ...words, "--home", home], { input, encoding: "utf8", stdio: ["pipe", "pipe", "ignore"], maxBuffer: 1 << 28 });
+
+// ── what is in the memory ──
+const day = 86_400_000;
+const now = Date.now();
+const topics = [
+  ["The staging database does not answer since this morning. Can you look?", "It moved to port 5433 with the upgrade on Tuesday; both workers answer again."],
+  ["Please book the train to Lyon for Ada and me", "Done: Thursday, 08:12 from Basel, two seats by the window."],
+  ["What was the name of the café near the archive?", "Café Sperling. You liked the window tables."],
+  ["Why did the nightly build fail?", "The runner had no space left: 41 GB of old layers. I removed those older than two weeks."],
+];
+const lines = [];
+for (let i = 0; i < 120; i++)
+  for (let turn = 0; turn < 3; turn++) {
+    const [userText, agentText] = topics[(i + turn) % topics.length];
+    lines.push({ type: "trace", id: `tr_${i}_${turn}`, episodeId: `ep_${i}`, sessionId: `se_${i % 5}`, ts: now - Math.floor(i / 4) * day - turn * 60_000 - (i % 4) * 3_600_000, userText, agentText });
+  }
+for (let i = 0; i < 75; i++) lines.push({ type: "trace", id: `tr_long_${i}`, episodeId: "ep_long", sessionId: "se_long", ts: now - 90 * day + i * 1000, userText: `Step ${i}`, agentText: "done" });
+lines.push({ type: "trace", id: "tr_markup", episodeId: "ep_markup", sessionId: "se_0", ts: now - 100 * day, userText: '<img src=x onerror="window.broken=1"><script>window.broken=2</script> heronmarkup', agentText: "<b>not bold</b>",
+  toolCalls: [{ name: "shell", input: { command: "ls" }, output: "</pre><script>window.broken=3</script>" }], tags: ["<i>tag</i>"] });
+holdfast(["import", "-", "--quiet"], lines.map((line) => JSON.stringify(line)).join("\n"));
+
+let daemon;
+const start = async (port) => {
+  daemon = spawn(command, ["memory", "daemon", "--home", home, "--port", String(port)], { stdio: ["ignore", "ignore", "pipe"] });
+  await new Promise((ready, failed) => {
+    daemon.stderr.on("data", (text) => String(text).includes("viewer at") && ready());
+    daemon.on("exit", () => failed(new Error("the daemon ended")));
+  });
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const { viewer } = JSON.parse(holdfast(["status", "--json"]));
+    if (viewer) return viewer;
+    await new Promise((again) => setTimeout(again, 50));
+  }
+  throw new Error("no address");
+};
+const stop = () => new Promise((gone) => {
+  daemon.removeAllListeners("exit");
+  daemon.on("exit", gone);
+  daemon.kill("SIGTERM");
+});
+const address = await start(0);
+const base = address.split("#")[0];
+
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: "/usr/bin/chromium",
+  headless: true,
+  colorScheme: "light",
+  viewport: { width: 1200, height: 860 },
+  acceptDownloads: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const page = context.pages()[0] ?? (await context.newPage());
+page.setDefaultTimeout(30_000);
+const troubles = [];
+let expectTroubles = false;
+page.on("console", (message) => message.type() === "error" && !expectTroubles && troubles.push(message.text()));
+page.on("pageerror", (error) => troubles.push(error.message));
+page.on("request", (request) => !request.url().startsWith(base) && !request.url().startsWith("data:") && troubles.push(`asked elsewhere: ${request.url()}`));
+const shot = async (name) => shots && (await page.screenshot({ path: `${shots}/${name}.png` }));
+const go = async (hash, selector) => {
+  await page.evaluate((to) => { location.hash = to; }, hash);
+  await page.waitForSelector(selector);
+};
+const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent);
+const part = async (name, work) => {
+  try {
+    await work();
+  } catch (error) {
+    throw new Error(`${name}: ${error.message}\n${troubles.join("\n")}`, { cause: error });
+  }
+};
+
+try {
+  await part("the token opens the page and leaves the address", async () => {
+    await page.goto(address);
+    await page.waitForSelector(".rows .row");
+    assert.ok(!page.url().includes("token"), page.url());
+    await page.waitForSelector(".hint:has-text('436 traces')");
+    await shot("home-light");
+  });
+
+  await part("search as you type", async () => {
+    assert.equal(await focused(), "query");
+    await page.keyboard.type("datab", { delay: 30 });
+    await page.waitForSelector("mark:text-is('database')");
+    await page.keyboard.type("ase port", { delay: 30 });
+    await page.waitForSelector("mark:text-is('port')");
+    assert.match(page.url(), /q=database%20port/);
+    await shot("search-light");
+    await page.fill("#query", "zzzzqq");
+    await page.waitForSelector("text=Nothing was found");
+  });
+
+  await part("by keys alone", async () => {
+    await page.fill("#query", "train to Lyon");
+    await page.waitForSelector("mark:text-is('Lyon')");
+    await page.focus("#query");
+    await page.keyboard.press("ArrowDown");
+    assert.match(await focused(), /Lyon/);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".actions");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#query");
+    assert.equal(await page.inputValue("#query"), "train to Lyon");
+    await page.keyboard.press("Tab");
+    await page.evaluate(() => document.getElementById("main").focus());
+    await page.keyboard.press("2");
+    await page.waitForSelector(".line .row");
+    await page.keyboard.press("/");
+    await page.waitForSelector("#query:focus");
+    await page.evaluate(() => document.getElementById("main").focus());
+    await page.keyboard.press("?");
+    await page.waitForSelector("#keys[open]");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#keys:not([open])", { state: "attached" });
+  });
+
+  await part("the timeline, a page at a time", async () => {
+    await go("#/timeline", ".line .row");
+    const before = await page.locator(".line .row").count();
+    assert.ok(before >= 40 && before < 122, `${before} rows at first`);
+    await shot("timeline-light");
+    for (let i = 0; i < 20 && (await page.locator(".line .row").count()) < 122; i++) {
+      await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+      await page.waitForTimeout(150);
+    }
+    assert.equal(await page.locator(".line .row").count(), 122);
+    const times = await page.locator(".line time").evaluateAll((all) => all.map((one) => one.dateTime));
+    assert.deepEqual(times, [...times].sort().reverse());
+    await page.fill("#until", new Date(now - 80 * day).toISOString().slice(0, 10));
+    await page.waitForFunction(() => document.querySelectorAll(".line .row").length === 2);
+  });
+
+  await part("one episode, also a long one", async () => {
+    await page.click(".line .row");
+    await page.waitForSelector(".turn");
+    assert.match(await page.textContent("h1"), /Step 0/);
+    for (let i = 0; i < 20 && (await page.locator(".turn").count()) < 75; i++) {
+      await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+      await page.waitForTimeout(150);
+    }
+    assert.equal(await page.locator(".turn").count(), 75);
+    await shot("episode-light");
+  });
+
+  await part("one trace in full, and what was stored stays text", async () => {
+    await go("#/trace/tr_markup", ".actions");
+    assert.match(await page.textContent(".said.user .text"), /<img src=x/);
+    await page.click("summary:has-text('shell')");
+    assert.match(await page.textContent("details[open]"), /<\/pre><script>/);
+    assert.equal(await page.textContent(".tags li"), "<i>tag</i>");
+    await go("#/?q=heronmarkup", "mark:text-is('heronmarkup')");
+    assert.equal(await page.evaluate(() => window.broken), undefined);
+    assert.equal(await page.locator("main img").count(), 0);
+  });
+
+  await part("feedback", async () => {
+    await go("#/trace/tr_0_0", ".actions");
+    await page.click("button:text-is('Useful')");
+    await page.waitForSelector("h2:text-is('Feedback')");
+    await page.waitForSelector(".verdict.positive");
+    await shot("trace-light");
+    await go("#/feedback", ".rows .row");
+    assert.match(await page.textContent(".rows .row"), /useful/);
+  });
+
+  await part("forgetting asks first", async () => {
+    await go("#/trace/tr_5_0", ".actions");
+    await page.click("button:text-is('Forget')");
+    await page.click("#confirm button:text-is('Keep it')");
+    await page.waitForSelector("#confirm:not([open])", { state: "attached" });
+    assert.ok(holdfast(["export"]).includes('"tr_5_0"'));
+    await page.click("button:text-is('Forget')");
+    await page.click("#confirm button:text-is('Forget it')");
+    await page.waitForSelector(".turn");
+    assert.ok(!holdfast(["export"]).includes('"tr_5_0"'));
+    await go("#/trace/tr_5_0", "text=It is not there any more");
+  });
+
+  await part("sessions", async () => {
+    await go("#/sessions", "td a");
+    assert.equal(await page.locator("tbody tr").count(), 6);
+    await page.click("td a[title=se_2]");
+    await page.waitForSelector(".line .row");
+    assert.equal(await page.locator(".line .row").count(), 24);
+  });
+
+  await part("health, and the export", async () => {
+    await go("#/health", ".figures");
+    assert.match(await page.textContent("h1"), /is ready/);
+    await page.waitForSelector(".figures dd:text-is('435')"); // one was forgotten; the figures follow by themselves
+    await shot("health-light");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export")]);
+    assert.equal(download.suggestedFilename(), "holdfast-memory.jsonl");
+    assert.equal(readFileSync(await download.path(), "utf8"), holdfast(["export"]));
+  });
+
+  await part("light and dark", async () => {
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: "dark" });
+    const dark = await ground();
+    assert.notEqual(light, dark);
+    for (const [hash, selector, name] of [["#/", ".rows", "home"], ["#/?q=train", "mark", "search"], ["#/timeline", ".line .row", "timeline"], ["#/trace/tr_0_0", ".actions", "trace"], ["#/health", ".figures", "health"]]) {
+      await go(hash, selector);
+      await shot(`${name}-dark`);
+    }
+    await page.click("#theme");
+    assert.equal(await ground(), light); // light, although the system is dark
+    await page.reload();
+    await page.waitForSelector(".figures");
+    assert.equal(await ground(), light);
+    await page.click("#theme");
+    await page.click("#theme");
+    assert.equal(await ground(), dark); // as the system has it again
+    await page.emulateMedia({ colorScheme: "light" });
+  });
+
+  await part("narrow", async () => {
+    await page.setViewportSize({ width: 380, height: 760 });
+    for (const [hash, selector, name] of [["#/?q=database", "mark", "search"], ["#/timeline", ".line .row", "timeline"], ["#/episode/ep_1", ".turn", "episode"], ["#/trace/tr_markup", ".actions", "trace"], ["#/sessions", "td a", "sessions"], ["#/health", ".figures", "health"]]) {
+      await go(hash, selector);
+      const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth);
+      assert.ok(wide <= 0, `${name} is ${wide} px too wide`);
+      await shot(`${name}-narrow`);
+    }
+    await page.setViewportSize({ width: 1200, height: 860 });
+  });
+
+  await part("every control has a name, and every page a heading or a search box", async () => {
+    for (const hash of ["#/", "#/timeline", "#/sessions", "#/feedback", "#/health", "#/trace/tr_0_0"]) {
+      await go(hash, "main > *");
+      const nameless = await page.evaluate(() => [...document.querySelectorAll("button, a, input")].filter((one) =>
+        !(one.textContent.trim() || one.getAttribute("aria-label") || one.title || one.labels?.length)).map((one) => one.outerHTML));
+      assert.deepEqual(nameless, []);
+    }
+  });
+
+  await part("an owner that goes and comes back", async () => {
+    await go("#/", ".rows .row");
+    expectTroubles = true; // the browser says of every failed request that it failed
+    await stop();
+    await page.waitForSelector("#notice:not([hidden])");
+    assert.match(await page.textContent("#notice"), /cannot be reached/);
+    const port = new URL(base).port;
+    assert.equal(await start(port), address);
+    await page.waitForSelector("#notice", { state: "hidden" });
+    await page.fill("#query", "archive");
+    await page.waitForSelector("mark:text-is('archive')");
+  });
+
+  await part("without the token there is nothing to see", async () => {
+    await page.evaluate(() => sessionStorage.clear());
+    await page.goto("about:blank");
+    await page.goto(`${base}#/timeline`);
+    await page.waitForSelector("text=This page needs its token");
+    await page.goto("about:blank");
+    await page.goto(`${base}#token=${"0".repeat(32)}`);
+    await page.waitForSelector("text=This page needs its token");
+  });
+  assert.deepEqual(troubles, []);
+} finally {
+  await context.close();
+  await stop();
+}
+console.log("passed");

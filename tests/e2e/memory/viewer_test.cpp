@@ -1,0 +1,16 @@
+// The pages in a real browser (Debian's Chromium), used by mouse and by keys.
+#include "node_client.hpp"
+
+namespace holdfast::harness {
+
+namespace {
+
+class ViewerPages : public NodeClient {};
+
+TEST_F(ViewerPages, in_a_browser) {
+    expect_passes({"viewer.mjs", program("holdfast"), file("memory"), file("browser")});
+}
+
+} // namespace
+
+} // namespace holdfast::harness
