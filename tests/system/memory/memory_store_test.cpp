@@ -91,7 +91,8 @@ TEST(MemoryStore, an_older_owner_cannot_write) {
         auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("UPDATE state SET epoch=" + std::to_string(epoch)));
     };
-    // Negative control: with the old epoch in the store the same write passes. So it is the epoch that refuses.
+    // Negative control: with the old epoch in the store the same write passes. So it is the epoch that
+    // refuses.
     set_epoch(old_owner->epoch());
     ASSERT_TRUE(add_turn(*old_owner, "se_a", "with its epoch", 2));
     set_epoch(new_owner->epoch());
