@@ -145,8 +145,10 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
     const auto* id = request->if_contains("id");
     const bool id_sound = id == nullptr || id->is_string() || id->is_int64() || id->is_uint64();
     const auto* method = request->if_contains("method");
-    if (method == nullptr && (request->contains("result") || request->contains("error")))
-        return; // an answer to a request that nobody waits for any more
+    if (method == nullptr && (request->contains("result") || request->contains("error"))) {
+        (void)host_model_.take(peer.get(), *request); // or to a request that nobody waits for any more
+        return;
+    }
     if (method == nullptr || !method->is_string() || !id_sound)
         return send_error(peer, id != nullptr && id_sound ? *id : json::value(nullptr),
                           contract_error(-32600, "protocol_error",
@@ -215,7 +217,7 @@ void Contract::Call::refuse_missing(std::string_view code, std::string_view mess
 }
 
 std::string Contract::Call::clean(std::string text) const {
-    return service().options().redact ? redact(text).text : text;
+    return service().config().redact ? redact(text).text : text;
 }
 
 const json::value* Contract::Call::find(std::string_view name) const {
@@ -365,6 +367,7 @@ bool Contract::unsubscribe(std::string_view id) {
 }
 
 void Contract::forget(const Peer* peer) {
+    host_model_.forget(peer);
     const std::lock_guard lock(subscriptions_mutex_);
     std::erase_if(subscriptions_, [&](const Subscription& s) { return s.raw == peer; });
     subscribers_ = subscriptions_.size();

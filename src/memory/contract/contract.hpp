@@ -1,6 +1,7 @@
 // The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
 #pragma once
 
+#include "memory/contract/host_model.hpp"
 #include "memory/service/peer.hpp"
 #include "memory/service/service.hpp"
 
@@ -19,7 +20,8 @@ namespace holdfast::memory {
 class Contract final : public Protocol {
 public:
     explicit Contract(Service& service)
-        : service_(service) {}
+        : service_(service)
+        , host_model_(service.config().summaries, service.config().summary_timeout_ms) {}
 
     // Handles one line. The answer goes to the peer when it is there; a notification gets none.
     void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
@@ -46,6 +48,8 @@ public:
             on_shutdown_(peer);
     }
 
+    [[nodiscard]] HostModel& host_model() noexcept { return host_model_; }
+
     // One call in flight. The methods get it and must answer exactly once.
     class Call;
 
@@ -61,6 +65,7 @@ private:
     void remember_subscriptions(Peer& peer); // with the mutex held
 
     Service& service_;
+    HostModel host_model_;
     std::mutex subscriptions_mutex_;
     std::vector<Subscription> subscriptions_;
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants

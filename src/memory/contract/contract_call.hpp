@@ -71,6 +71,10 @@ boost::json::object to_json(const StoredObject& object);
 boost::json::object to_json(const Feedback& feedback);
 boost::json::object to_json(const Recalled& recalled);
 
+// Asks the host's model for a summary of a closed episode, when the home is configured so. Nothing waits for
+// it.
+void summarize(const CallPointer& call, const std::string& episode_id);
+
 // The groups of methods, each in a file of its own.
 void core_health(const CallPointer& call);
 void core_init(const CallPointer& call);

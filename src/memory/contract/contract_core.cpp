@@ -10,14 +10,32 @@ namespace holdfast::memory {
 
 namespace json = boost::json;
 
+namespace {
+
+json::object embedder_health(const Embedder* embedder) {
+    if (embedder == nullptr)
+        return {{"available", false},
+                {"provider", ""},
+                {"model", ""},
+                {"lastOkAt", nullptr},
+                {"lastError", nullptr}};
+    const auto health = embedder->health();
+    return {{"available", health.available},
+            {"provider", "http"},
+            {"model", health.model},
+            {"lastOkAt", health.last_ok_ms != 0 ? json::value(health.last_ok_ms) : json::value(nullptr)},
+            {"lastError", health.last_error.empty() ? json::value(nullptr) : json::value(health.last_error)},
+            {"vectors", health.rows}};
+}
+
+} // namespace
+
 // From memory only: nothing here depends on the size of the database or waits for it.
 void core_health(const CallPointer& call) {
     const auto& service = call->service();
     const auto progress = service.progress();
     const auto& paths = service.paths();
     const auto failure = service.failure();
-    const json::object no_model{
-        {"available", false}, {"provider", ""}, {"model", ""}, {"lastOkAt", nullptr}, {"lastError", nullptr}};
     json::object health{{"ok", failure.empty()},
                         {"version", HOLDFAST_VERSION},
                         {"uptimeMs", service.uptime_ms()},
@@ -31,13 +49,15 @@ void core_health(const CallPointer& call) {
                           {"skills", paths.skills},
                           {"logs", paths.logs}}},
                         {"phase", name_of(progress.phase)},
-                        {"llm", no_model},
-                        {"embedder", no_model}};
+                        {"llm", call->contract().host_model().health()},
+                        {"embedder", embedder_health(service.embedder())}};
     if (progress.total > 0)
         health["progress"] = {
             {"done", progress.done}, {"total", progress.total}, {"detail", progress.detail}};
     if (!failure.empty())
         health["error"] = failure;
+    if (const auto problem = service.config_problem(); !problem.empty())
+        health["warnings"].emplace_array().push_back({{"code", "bad_config"}, {"message", problem}});
     if (service.is_open()) {
         const auto totals = service.store().totals();
         health["counts"] = {{"sessions", totals.sessions},
@@ -50,11 +70,12 @@ void core_health(const CallPointer& call) {
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
             health["dbBytes"] = static_cast<std::int64_t>(file.st_size);
         if (const auto& aside = service.store().set_aside(); !aside.empty())
-            health["warnings"] = {
-                {{"code", "corrupt_database"},
-                 {"keptAs", aside},
-                 {"message", "the database was corrupt. It was kept aside and a new one begun; "
-                             "'holdfast memory import FILE' brings over what can still be read"}}};
+            (health["warnings"].is_array() ? health["warnings"].get_array()
+                                           : health["warnings"].emplace_array())
+                .push_back({{"code", "corrupt_database"},
+                            {"keptAs", aside},
+                            {"message", "the database was corrupt. It was kept aside and a new one begun; "
+                                        "'holdfast memory import FILE' brings over what can still be read"}});
     }
     call->answer(std::move(health));
 }

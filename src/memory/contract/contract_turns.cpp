@@ -111,20 +111,25 @@ void session_close(const CallPointer& call) {
     const auto id = call->word("sessionId", true);
     if (call->bad())
         return;
+    auto open_episode = std::make_shared<std::string>();
     change(
         call,
-        [id](WriteContext& context, Refusal& refusal) -> Result<void> {
+        [id, open_episode](WriteContext& context, Refusal& refusal) -> Result<void> {
             auto session = find_session(context.database, id);
             if (!session)
                 return std::unexpected(std::move(session.error()));
-            if (*session)
-                return close_session(context, (*session)->row, now_ms());
-            refusal = no_session(id);
-            return {};
+            if (!*session) {
+                refusal = no_session(id);
+                return {};
+            }
+            if (const auto episode = open_episode_of(context.database, (*session)->row); episode && *episode)
+                *open_episode = (*episode)->id;
+            return close_session(context, (*session)->row, now_ms());
         },
-        [call, id] {
+        [call, id, open_episode] {
             call->answer(json::object{{"ok", true}});
             call->contract().notify("session.closed", {{"sessionId", id}});
+            summarize(call, *open_episode);
         });
 }
 
@@ -175,6 +180,7 @@ void episode_close(const CallPointer& call) {
         [call, id] {
             call->answer(json::object{{"ok", true}});
             call->contract().notify("episode.closed", {{"episodeId", id}});
+            summarize(call, id);
         });
 }
 

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -70,6 +71,20 @@ public:
 
     Result<Recalled> search(const RecallQuery& query);
 
+    // One more channel: rows that are like the question (cosine, up to 1), found by other means than words.
+    // Its best row counts `weight` times as much as the best match of words. To be set before the first
+    // search.
+    struct Like {
+        std::int64_t row = 0;
+        float likeness = 0;
+    };
+    using Channel = std::function<std::vector<Like>(const std::string& question, std::size_t most,
+                                                    std::int64_t deadline_us, bool& cut)>;
+    void set_channel(Channel channel, double weight) {
+        channel_ = std::move(channel);
+        channel_weight_ = static_cast<float>(weight);
+    }
+
     // Throws the index away and builds it again from the text; returns at once, progress tells when it is
     // done.
     void rebuild();
@@ -92,8 +107,13 @@ private:
     Result<void> search_objects(Analyzer& analyzer, const RecallQuery& query, std::vector<Hit>& hits);
     Result<void> search_traces(Analyzer& analyzer, const RecallQuery& query, Recalled& recalled);
 
+    Result<void> add_alike(Database& database, const RecallQuery& query,
+                           const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked);
+
     Store& store_;
     OnProgress progress_;
+    Channel channel_;
+    float channel_weight_ = 0;
     std::unique_ptr<RankedIndex> index_;
 
     std::mutex mutex_;

@@ -198,6 +198,9 @@ Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
     const bool row_filter = query.episode_row != 0 || query.from_ms != 0 || query.until_ms != 0;
     options.candidates = row_filter ? 2000 : std::max<std::size_t>(100, query.top_k * 2);
     auto ranked = index_->search(terms, options, admit, query.deadline_us);
+    if (channel_)
+        if (auto added = add_alike(**reader, query, admit, ranked); !added)
+            return added;
     recalled.cut = ranked.cut;
     std::vector<Row> rows;
     // A few more than asked for: feedback and recency reorder them, copies fall out.
@@ -239,6 +242,37 @@ Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
             recalled.hits.push_back(std::move(copy->hit));
             ++taken;
         }
+    return {};
+}
+
+// Both channels on one scale: the best match of words is the measure of what a perfect likeness is worth.
+Result<void> Recall::add_alike(Database& database, const RecallQuery& query,
+                               const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked) {
+    constexpr std::size_t most_alike = 100;
+    constexpr float without_words = 6; // what the best is worth when no word matched
+    const auto alike = channel_(query.text, most_alike, query.deadline_us, ranked.cut);
+    const float best = ranked.candidates.empty() ? without_words : ranked.candidates.front().score;
+    std::unordered_map<std::int64_t, Candidate*> known;
+    for (auto& candidate : ranked.candidates)
+        known.emplace(candidate.row, &candidate);
+    std::vector<Candidate> fresh;
+    for (const auto& like : alike) {
+        const float bonus = channel_weight_ * best * std::max(0.0F, like.likeness);
+        if (const auto found = known.find(like.row); found != known.end()) {
+            found->second->score += bonus;
+            continue;
+        }
+        auto session = database.prepare("SELECT session FROM traces WHERE row=?1");
+        if (!session)
+            return std::unexpected(std::move(session.error()));
+        (*session)->bind(1, like.row);
+        const ScopedReset reset(**session);
+        const auto step = (*session)->step();
+        if (step && *step && (!admit || admit(static_cast<std::uint32_t>((*session)->integer(0)))))
+            fresh.push_back({.row = like.row, .score = bonus});
+    }
+    ranked.candidates.insert(ranked.candidates.end(), fresh.begin(), fresh.end());
+    std::ranges::stable_sort(ranked.candidates, std::greater{}, &Candidate::score);
     return {};
 }
 

@@ -44,6 +44,10 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
          {service->paths_.home, service->paths_.home + "/data", service->paths_.skills, service->paths_.logs})
         if (auto made = make_directory(path); !made)
             return std::unexpected(std::move(made.error()));
+    if (auto config = read_config(service->paths_.config); config)
+        service->config_ = std::move(*config);
+    else
+        service->config_problem_ = std::move(config.error().message);
     service->opener_ = std::thread([raw = service.get()] { raw->open(); });
     return service;
 }
@@ -78,6 +82,8 @@ Result<void> Service::open_store() {
     store_options.on_changes = [this](const RowChanges& changes) {
         if (auto* recall = recall_ready_.load())
             recall->committed(changes);
+        if (auto* embedder = embedder_ready_.load())
+            embedder->wake();
     };
     store_options.on_fenced = options_.on_fenced;
     constexpr std::int64_t beat_ms = 50;
@@ -99,8 +105,35 @@ Result<void> Service::open_store() {
             store_->fence();
     }
     recall_ = std::move(*recall);
+    start_embedder();
     recall_ready_ = recall_.get();
     return {};
+}
+
+void Service::start_embedder() {
+    if (config_.embeddings_endpoint.empty())
+        return;
+    auto embedder = Embedder::start(*store_, paths_.home + "/data/vectors", config_);
+    if (!embedder) {
+        const std::lock_guard lock(mutex_);
+        config_problem_ = cat("embeddings are off: ", embedder.error().message);
+        return;
+    }
+    embedder_ = std::move(*embedder);
+    embedder_ready_ = embedder_.get();
+    recall_->set_channel(
+        [this](const std::string& question, std::size_t most, std::int64_t deadline_us, bool& cut) {
+            std::vector<Recall::Like> alike;
+            for (const auto& hit : embedder_->search(question, most, deadline_us, cut))
+                alike.push_back({hit.row, hit.likeness});
+            return alike;
+        },
+        embedder_->weight());
+}
+
+std::string Service::config_problem() const {
+    const std::lock_guard lock(mutex_);
+    return config_problem_;
 }
 
 void Service::open() {
@@ -241,6 +274,8 @@ void Service::close() {
     for (auto& worker : workers_)
         if (worker.joinable())
             worker.join();
+    if (embedder_)
+        embedder_->close();
     // The indexer reads from the store, so it stops first. What is committed after that is indexed at the
     // next start.
     if (recall_)

@@ -3,6 +3,8 @@
 // far it is.
 #pragma once
 
+#include "memory/config/config.hpp"
+#include "memory/embed/embedder.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/store/store.hpp"
 
@@ -30,7 +32,6 @@ HomePaths paths_of(const std::string& home);
 struct ServiceOptions {
     std::string home;
     std::string agent;
-    bool redact = true;
     // Runs first, on the opening thread: makes this process the one writer of the home, and gives the epoch
     // of that ownership. May wait for another owner to end; what it says meanwhile is shown by health. Empty:
     // not guarded.
@@ -62,6 +63,11 @@ public:
     // Why the store could not be opened; empty when it could, or is still being opened.
     [[nodiscard]] std::string failure() const;
     [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const HomeConfig& config() const noexcept { return config_; }
+    // What is wrong with config.json; empty: nothing.
+    [[nodiscard]] std::string config_problem() const;
+    // Null: there are no embeddings, or not yet.
+    [[nodiscard]] const Embedder* embedder() const noexcept { return embedder_ready_; }
     [[nodiscard]] const HomePaths& paths() const noexcept { return paths_; }
     [[nodiscard]] std::int64_t uptime_ms() const noexcept;
     // From now on every write is refused: the home was lost to another process.
@@ -86,15 +92,20 @@ private:
     void open();
     Result<void> open_store();
     void tell(const Progress& progress);
+    void start_embedder();
     void worker();
     void finished_one();
 
     ServiceOptions options_;
     HomePaths paths_;
+    HomeConfig config_;
+    std::string config_problem_;
     std::int64_t started_ms_;
     std::unique_ptr<Store> store_;
     std::unique_ptr<Recall> recall_;
     std::atomic<Recall*> recall_ready_ = nullptr;
+    std::unique_ptr<Embedder> embedder_;
+    std::atomic<Embedder*> embedder_ready_ = nullptr;
     std::atomic<bool> open_ = false;
 
     mutable std::mutex mutex_;

@@ -85,7 +85,7 @@ void Store::run_batch(std::vector<Pending>& batch) {
 }
 
 Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
-    if (fenced_)
+    if (refuse_all_)
         return fail(Errc::superseded,
                     "this process no longer owns the memory store. Connect to the one that does");
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)

@@ -104,7 +104,7 @@ public:
     [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] bool fenced() const noexcept { return fenced_; }
     // Refuses every further write (Errc::superseded): the home is, or may be, another process's by now.
-    void fence() noexcept { fenced_ = true; }
+    void fence() noexcept { fenced_ = refuse_all_ = true; }
     [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
     [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
     // Where a corrupt database was put at open; empty when there was none.
@@ -134,7 +134,8 @@ private:
     std::string set_aside_;
     Database writer_;
     std::int64_t epoch_ = 0;
-    std::atomic<bool> fenced_ = false;
+    std::atomic<bool> fenced_ = false; // a newer epoch was seen
+    std::atomic<bool> refuse_all_ = false;
     std::atomic<std::size_t> wal_frames_ = 0;
 
     mutable std::mutex totals_mutex_;

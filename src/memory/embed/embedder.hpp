@@ -1,0 +1,71 @@
+// Embeddings by an OpenAI-compatible server, as one more channel of recall. Off unless the home is configured
+// so. Traces are embedded in the background, oldest first; a question is embedded while it is asked, within
+// its deadline. A server that fails is left alone for a while: recall goes on without it at full speed.
+#pragma once
+
+#include "memory/config/config.hpp"
+#include "memory/embed/http_post.hpp"
+#include "memory/embed/vector_file.hpp"
+#include "memory/store/store.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace holdfast::memory {
+
+class Embedder {
+public:
+    // invalid_argument: the configuration is wrong.
+    static Result<std::unique_ptr<Embedder>> start(Store& store, const std::string& path,
+                                                   const HomeConfig& config);
+    ~Embedder();
+    Embedder(const Embedder&) = delete;
+    Embedder& operator=(const Embedder&) = delete;
+
+    // New rows may be there.
+    void wake();
+    // The rows most like the question. Empty when the server does not answer in time; `cut` when not all was
+    // looked at.
+    std::vector<VectorHit> search(const std::string& question, std::size_t most, std::int64_t deadline_us,
+                                  bool& cut);
+    [[nodiscard]] double weight() const noexcept { return config_.embeddings_weight; }
+
+    struct Health {
+        bool available = false;
+        std::string model;
+        std::int64_t last_ok_ms = 0;
+        std::string last_error;
+        std::size_t rows = 0;
+    };
+    [[nodiscard]] Health health() const;
+    void close();
+
+private:
+    Embedder(Store& store, HomeConfig config, HttpTarget target, VectorFile vectors)
+        : store_(store)
+        , config_(std::move(config))
+        , target_(std::move(target))
+        , vectors_(std::move(vectors)) {}
+    void loop();
+    Result<bool> embed_some();
+    Result<std::vector<std::vector<float>>> ask(const std::vector<std::string>& texts,
+                                                std::int64_t deadline_us);
+    void note(const Result<void>& outcome);
+
+    Store& store_;
+    HomeConfig config_;
+    HttpTarget target_;
+    VectorFile vectors_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::atomic<bool> stopping_ = false;
+    bool work_ = true;
+    std::int64_t rest_until_ms_ = 0; // after a failure
+    std::int64_t last_ok_ms_ = 0;
+    std::string last_error_;
+    std::thread thread_;
+};
+
+} // namespace holdfast::memory

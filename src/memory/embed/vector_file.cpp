@@ -1,0 +1,175 @@
+#include "memory/embed/vector_file.hpp"
+
+#include "core/text.hpp"
+#include "memory/store/ids.hpp"
+#include "sys/errors.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace holdfast::memory {
+
+namespace {
+
+constexpr std::size_t head_bytes = 256;
+struct Head {
+    char magic[8];
+    std::uint32_t dimension;
+    char model[200];
+};
+static_assert(sizeof(Head) <= head_bytes);
+constexpr char magic[8] = {'h', 'f', 'v', 'e', 'c', 't', 'r', '1'};
+
+} // namespace
+
+VectorFile::VectorFile(VectorFile&& other) noexcept
+    : file_(std::move(other.file_))
+    , path_(std::move(other.path_))
+    , dimension_(other.dimension_)
+    , records_(other.records_)
+    , last_row_(other.last_row_)
+    , mapped_(std::exchange(other.mapped_, nullptr))
+    , mapped_bytes_(std::exchange(other.mapped_bytes_, 0)) {}
+
+VectorFile::~VectorFile() {
+    if (mapped_ != nullptr)
+        ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
+}
+
+Result<VectorFile> VectorFile::open(const std::string& path, const std::string& model) {
+    sys::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd)
+        return sys::fail_sys(core::cat("open ", path));
+    VectorFile file(std::move(fd), path);
+    Head head{};
+    char named[sizeof head.model] = {};
+    std::memcpy(named, model.data(), std::min(model.size(), sizeof named - 1));
+    struct stat info{};
+    if (::fstat(file.file_.get(), &info) != 0)
+        return sys::fail_sys(core::cat("look at ", path));
+    const bool known =
+        ::pread(file.file_.get(), &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) &&
+        std::memcmp(head.magic, magic, sizeof magic) == 0 && head.dimension > 0 && head.dimension <= 8192 &&
+        std::memcmp(head.model, named, sizeof named) == 0;
+    if (!known) {
+        if (::ftruncate(file.file_.get(), 0) != 0)
+            return sys::fail_sys(core::cat("empty ", path));
+        head = {};
+        std::memcpy(head.magic, magic, sizeof magic);
+        std::memcpy(head.model, named, sizeof named);
+        if (::pwrite(file.file_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
+            return sys::fail_sys(core::cat("write ", path));
+        return file;
+    }
+    file.dimension_ = head.dimension;
+    if (static_cast<std::size_t>(info.st_size) > head_bytes)
+        file.records_ = (static_cast<std::size_t>(info.st_size) - head_bytes) / file.record_bytes();
+    if (file.records_ > 0)
+        (void)!::pread(file.file_.get(), &file.last_row_, 8,
+                       static_cast<off_t>(head_bytes + (file.records_ - 1) * file.record_bytes()));
+    return file;
+}
+
+std::int64_t VectorFile::last_row() const {
+    const std::lock_guard lock(mutex_);
+    return last_row_;
+}
+
+std::size_t VectorFile::size() const {
+    const std::lock_guard lock(mutex_);
+    return records_;
+}
+
+Result<void> VectorFile::append(std::int64_t row, std::span<const float> vector) {
+    const std::lock_guard lock(mutex_);
+    if (vector.empty() || vector.size() > 8192 || (dimension_ != 0 && vector.size() != dimension_))
+        return fail(Errc::invalid_argument,
+                    core::cat("a vector of ", vector.size(), " numbers among those of ", dimension_));
+    if (dimension_ == 0) {
+        dimension_ = static_cast<std::uint32_t>(vector.size());
+        if (::pwrite(file_.get(), &dimension_, 4, offsetof(Head, dimension)) != 4)
+            return sys::fail_sys(core::cat("write ", path_));
+    }
+    double sum = 0;
+    for (const float value : vector)
+        sum += static_cast<double>(value) * static_cast<double>(value);
+    const auto scale = static_cast<float>(sum > 0 ? 1 / std::sqrt(sum) : 0);
+    std::vector<char> record(record_bytes());
+    std::memcpy(record.data(), &row, 8);
+    for (std::size_t i = 0; i < vector.size(); ++i) {
+        const float value = vector[i] * scale;
+        std::memcpy(record.data() + 8 + i * 4, &value, 4);
+    }
+    const auto at = static_cast<off_t>(head_bytes + records_ * record_bytes());
+    if (::pwrite(file_.get(), record.data(), record.size(), at) != static_cast<ssize_t>(record.size()))
+        return sys::fail_sys(core::cat("write ", path_));
+    ++records_;
+    last_row_ = row;
+    return {};
+}
+
+void VectorFile::remap() const {
+    const std::size_t wanted = head_bytes + records_ * record_bytes();
+    if (wanted <= mapped_bytes_)
+        return;
+    if (mapped_ != nullptr)
+        ::munmap(const_cast<char*>(mapped_), mapped_bytes_);
+    void* fresh = ::mmap(nullptr, wanted, PROT_READ, MAP_SHARED, file_.get(), 0);
+    mapped_ = fresh == MAP_FAILED ? nullptr : static_cast<const char*>(fresh);
+    mapped_bytes_ = mapped_ != nullptr ? wanted : 0;
+}
+
+std::vector<VectorHit> VectorFile::search(std::span<const float> query, std::size_t most,
+                                          std::int64_t deadline_us, bool& cut) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<VectorHit> best;
+    if (records_ == 0 || query.size() != dimension_)
+        return best;
+    remap();
+    if (mapped_ == nullptr)
+        return best;
+    double sum = 0;
+    for (const float value : query)
+        sum += static_cast<double>(value) * static_cast<double>(value);
+    const auto scale = static_cast<float>(sum > 0 ? 1 / std::sqrt(sum) : 0);
+    const auto worse = [](const VectorHit& a, const VectorHit& b) { return a.likeness > b.likeness; };
+    // From the newest on: what a deadline cuts off is the oldest.
+    for (std::size_t i = records_; i-- > 0;) {
+        if (i % 1024 == 0 && deadline_us != 0 && monotonic_us() > deadline_us) {
+            cut = true;
+            break;
+        }
+        const char* record = mapped_ + head_bytes + i * record_bytes();
+        // Eight sums side by side: the order of one sum would forbid the compiler to do them at once.
+        float sums[8] = {};
+        for (std::size_t k = 0; k < query.size(); ++k) {
+            float value = 0;
+            std::memcpy(&value, record + 8 + k * 4, 4);
+            sums[k % 8] += value * query[k];
+        }
+        const float likeness =
+            (sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]) * scale;
+        if (best.size() == most && likeness <= best.front().likeness)
+            continue;
+        VectorHit hit;
+        std::memcpy(&hit.row, record, 8);
+        hit.likeness = likeness;
+        if (best.size() == most) {
+            std::ranges::pop_heap(best, worse);
+            best.back() = hit;
+        } else {
+            best.push_back(hit);
+        }
+        std::ranges::push_heap(best, worse);
+    }
+    std::ranges::sort(best, worse);
+    return best;
+}
+
+} // namespace holdfast::memory
