@@ -1,23 +1,33 @@
 /* Holdfast for C, and for every language that can call C.
  *
- * Conventions
- *   Results   Functions that can fail return an hf_error; HF_OK is 0. On failure every out parameter is left
- * as it was, and hf_last_message() says in one sentence what happened, until the next call on this thread.
- *   Objects   Opaque. What a function gives in an out parameter of a pointer type belongs to the caller, who
+ * Results: functions that can fail return an hf_error; HF_OK is 0. On failure every out parameter is left as
+ * it was, and hf_last_message() says in one sentence what happened, until the next call on this thread.
+ *
+ * Objects: opaque. What a function gives in an out parameter of a pointer type belongs to the caller, who
  * ends it with the type's _free function (NULL is fine). Freeing is never needed twice and never waits,
- *             except where it says so.
- *   Text      In: UTF-8, ended by a zero byte, copied if kept; NULL means "not given". Out (char**): ends
- * with hf_free(). JSON in: any valid text. JSON out: one object or list, compact. Times     Milliseconds. A
- * negative timeout waits for ever. Options   An hf_options is a bag of named values, so that new ones need no
- * new functions. A name that a function does not know is refused with HF_INVALID_ARGUMENT. NULL means all
- * defaults. It can be used many times. Threads   Every function may be called from any thread at any time,
- * except that an object must not be freed while another thread uses it. An hf_options is used by one thread
- * at a time. Callbacks Run on threads of the library unless it says otherwise, and may run before the
- * function that takes them has returned. Each comes with a `user` pointer and a `release` function (may be
- * NULL) that is called exactly once, when the callback can no longer be running or be called; also when the
- * function that took them fails. They may call anything here. fork()    In the child of a fork objects made
- * before it are inert: functions fail with HF_CLOSED, freeing does nothing, and the parent notices nothing.
- *   Versions  Symbols are only ever added, under new version nodes. hf_abi_version() tells what is loaded.
+ * except where it says so.
+ *
+ * Text: in, UTF-8, ended by a zero byte, copied if kept; NULL means "not given". Out (char**), ended with
+ * hf_free(). JSON in: any valid text. JSON out: one object or list, compact.
+ *
+ * Times: milliseconds. A negative timeout waits for ever.
+ *
+ * Options: an hf_options is a bag of named values, so that new ones need no new functions. A name that a
+ * function does not know is refused with HF_INVALID_ARGUMENT. NULL means all defaults. It can be used many
+ * times.
+ *
+ * Threads: every function may be called from any thread at any time, except that an object must not be freed
+ * while another thread uses it. An hf_options is used by one thread at a time.
+ *
+ * Callbacks: run on threads of the library unless it says otherwise, and may run before the function that
+ * takes them has returned. Each comes with a `user` pointer and a `release` function (may be NULL) that is
+ * called exactly once, when the callback can no longer be running or be called; also when the function that
+ * took them fails. They may call anything here.
+ *
+ * fork(): in the child of a fork objects made before it are inert: functions fail with HF_CLOSED, freeing
+ * does nothing, and the parent notices nothing.
+ *
+ * Versions: symbols are only ever added, under new version nodes. hf_abi_version() tells what is loaded.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -62,8 +72,7 @@ typedef enum hf_error {
     HF_CANCELLED = 21
 } hf_error;
 
-/* ---- the library
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the library ---- */
 
 HF_API int hf_abi_version(void);
 HF_API const char* hf_version(void);              /* e.g. "0.1.0"; static */
@@ -83,8 +92,7 @@ HF_API hf_error hf_options_add(hf_options* options, const char* name, const char
 
 typedef void (*hf_release)(void* user);
 
-/* ---- supervisor: one helper per key, alive as long as somebody holds it
- * ----------------------------------------- */
+/* ---- supervisor: one helper per key, alive as long as somebody holds it ---- */
 
 typedef struct hf_supervisor hf_supervisor;
 typedef struct hf_hold hf_hold;
@@ -100,8 +108,8 @@ HF_API hf_error hf_supervisor_new(const hf_options* options, hf_supervisor** out
  */
 HF_API void hf_supervisor_free(hf_supervisor* supervisor);
 HF_API hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeout_ms);
-/* A list of {"key", "state", "generation", "holds", "pid", "in_flight", "waiting", "failure", "noise",
- * "dropped_notifications", "starts"}. */
+/* A list of {"key", "state", "generation", "holds", "pid", "in_flight", "waiting", "progress", "failure",
+ * "noise", "dropped_notifications", "starts"}. */
 HF_API hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json);
 
 /* Returns at once; the helper starts by itself.
@@ -144,11 +152,18 @@ typedef void (*hf_answered)(void* user, hf_error error, const char* message, hf_
 HF_API hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                                    unsigned flags, uint64_t only, hf_answered answered, void* user,
                                    hf_release release, hf_call** out);
+/* Between the two: waits at most wait_ms for the answer, and gives the call in any case. Quicker than both.
+ */
+HF_API hf_error hf_hold_start_and_wait(hf_hold* hold, const char* method, const char* params,
+                                       int64_t timeout_ms, unsigned flags, uint64_t only, int64_t wait_ms,
+                                       hf_call** out);
 HF_API hf_error hf_hold_notify(hf_hold* hold, const char* method, const char* params);
 
 /* HF_TIMED_OUT: no answer yet, the call goes on. The answer is given once. */
 HF_API hf_error hf_call_wait(hf_call* call, int64_t timeout_ms, hf_reply** out);
 HF_API int hf_call_done(const hf_call* call);
+/* Waits until it is done, and takes nothing: 1, or 0 when it is not after timeout_ms. */
+HF_API int hf_call_wait_done(hf_call* call, int64_t timeout_ms);
 HF_API void hf_call_cancel(hf_call* call);
 HF_API void hf_call_free(hf_call* call); /* does not cancel it */
 
@@ -192,8 +207,7 @@ HF_API uint64_t hf_session_open_on(const hf_session* session);
 HF_API void hf_session_free(hf_session* session);
 HF_API void hf_set_message(const char* message);
 
-/* ---- slots: a name that at most one process owns
- * ------------------------------------------------------------------ */
+/* ---- slots: a name that at most one process owns ---- */
 
 typedef struct hf_slot hf_slot;
 
@@ -222,8 +236,7 @@ HF_API hf_error
 hf_slot_wait(const char* directory, const char* name, const char* what, int64_t timeout_ms, int cancel_fd,
              char** json); /* what: "ready" or "free"; cancel_fd: -1, or readable to give up */
 
-/* ---- registry: helpers that a host starts itself
- * -------------------------------------------------------------------- */
+/* ---- registry: helpers that a host starts itself ---- */
 
 typedef struct hf_registry hf_registry;
 
@@ -258,8 +271,7 @@ HF_API hf_error hf_registry_collect(hf_registry* registry, char** json);
 HF_API size_t hf_registry_expire(hf_registry* registry, int64_t now_ms);
 HF_API int64_t hf_registry_clock_ms(void);
 
-/* ---- parent watch: for workers
- * ----------------------------------------------------------------------------------------- */
+/* ---- parent watch: for workers ---- */
 
 typedef struct hf_parent_watch hf_parent_watch;
 #define HF_NOT_FIRED 0

@@ -1,4 +1,4 @@
-"""Makes the wheel: the package, the library and the keeper, in a zip with the names that pip expects.
+"""Makes the wheel: the package, the library, the programs and the provider for Hermes, in a zip with the names that pip expects.
 
     python3 make_wheel.py BUILD_DIR VERSION OUT_DIR
 
@@ -40,7 +40,14 @@ def main(build: str, version: str, out: str) -> int:
         if name.endswith(".py") or name == "py.typed":
             add_file(f"holdfast/{name}", os.path.join(package, name))
     add_file("holdfast/libholdfast.so.1", os.path.join(build, "lib", "libholdfast.so.1"), 0o755)
-    add_file("holdfast/holdfast-keep", os.path.join(build, "bin", "holdfast-keep"), 0o755)
+    for program in ("holdfast-keep", "holdfast-memory"):
+        add_file(f"holdfast/{program}", os.path.join(build, "bin", program), 0o755)
+    # The memory provider for Hermes, which looks for such entry points; it finds the package above by its name.
+    plugin = os.path.join(HERE, "..", "..", "adapters", "hermes")
+    for name in sorted(os.listdir(plugin)):
+        if name.endswith(".py") or name == "plugin.yaml":
+            add_file(f"holdfast_hermes/{name}", os.path.join(plugin, name))
+    add(f"{info}/entry_points.txt", b"[hermes_agent.memory_providers]\nholdfast = holdfast_hermes\n")
     add_file(f"{info}/LICENSE", os.path.join(HERE, "..", "..", "LICENSE"))
     metadata = (
         f"Metadata-Version: 2.1\nName: holdfast\nVersion: {version}\n"
@@ -49,7 +56,7 @@ def main(build: str, version: str, out: str) -> int:
     )
     add(f"{info}/METADATA", metadata.encode())
     add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: holdfast\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
-    add(f"{info}/top_level.txt", b"holdfast\n")
+    add(f"{info}/top_level.txt", b"holdfast\nholdfast_hermes\n")
     record = "".join(f"{name},{digest(data)},{len(data)}\n" for name, data, _ in files)
     add(f"{info}/RECORD", (record + f"{info}/RECORD,,\n").encode())
 

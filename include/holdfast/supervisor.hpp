@@ -131,6 +131,7 @@ struct HelperStatus {
     int pid = 0;               // of the helper; 0 when none runs
     std::size_t in_flight = 0; // requests sent and not answered
     std::size_t waiting = 0;   // requests that wait for it to become ready
+    std::string progress;      // of its start, as it said it last: "12/100", or its health method's value
     std::string failure;       // the latest, for a person; empty when there was none
     std::uint64_t noise = 0;   // pieces of output that were no messages
     std::uint64_t dropped_notifications = 0;
@@ -216,6 +217,8 @@ public:
     // The answer, or `timed_out` when it is not there after `at_most` (the call goes on). Once.
     Result<Reply> wait(std::optional<Millis> at_most = {});
     [[nodiscard]] bool done() const noexcept;
+    // Waits until it is done, and takes nothing. False when it is not after `at_most`.
+    bool wait_done(std::optional<Millis> at_most = {});
     // It ends as `cancelled`, unless it has ended already; the helper is told in its dialect.
     void cancel() noexcept;
 
@@ -249,6 +252,10 @@ public:
     // The same without waiting: for the handle's wait(), and for `answered` (which may be empty).
     Result<PendingCall> start(std::string_view method, std::string_view params_json,
                               const RequestOptions& options, Answered answered = {});
+    // Between the two: waits at most so long, and gives the handle. For hosts that look after something else
+    // now and then. Quicker than start() and wait().
+    Result<PendingCall> start_and_wait(std::string_view method, std::string_view params_json,
+                                       const RequestOptions& options, std::optional<Millis> at_most);
     // To the present generation; `closed` when none is ready.
     Result<void> notify(std::string_view method, std::string_view params_json = {});
 
@@ -270,6 +277,8 @@ public:
     void release() noexcept;
 
 private:
+    Result<std::shared_ptr<supervise::CallState>>
+    make_call(std::string_view method, std::string_view params_json, const RequestOptions& options);
     std::shared_ptr<supervise::Helper> helper_;
     std::uint64_t tag_ = 0;
 };

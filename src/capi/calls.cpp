@@ -52,6 +52,18 @@ hf_error hf_hold_start(hf_hold* hold, const char* method, const char* params, in
     });
 }
 
+hf_error hf_hold_start_and_wait(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
+                                unsigned flags, uint64_t only, int64_t wait_ms, hf_call** out) {
+    return guarded([&] {
+        auto call = hold->hold.start_and_wait(view(method), view(params),
+                                              request_options(timeout_ms, flags, only), timeout(wait_ms));
+        if (!call)
+            return failed(call.error());
+        *out = new hf_call{std::move(*call)};
+        return HF_OK;
+    });
+}
+
 hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                             unsigned flags, uint64_t only, hf_answered answered, void* user,
                             hf_release release, hf_call** out) {
@@ -87,6 +99,9 @@ hf_error hf_call_wait(hf_call* call, int64_t timeout_ms, hf_reply** out) {
 
 int hf_call_done(const hf_call* call) {
     return call->call.done() ? 1 : 0;
+}
+int hf_call_wait_done(hf_call* call, int64_t timeout_ms) {
+    return call->call.wait_done(timeout(timeout_ms)) ? 1 : 0;
 }
 void hf_call_cancel(hf_call* call) {
     call->call.cancel();

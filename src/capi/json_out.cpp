@@ -45,6 +45,7 @@ json::object to_object(const HelperStatus& status) {
     out["pid"] = status.pid;
     out["in_flight"] = status.in_flight;
     out["waiting"] = status.waiting;
+    out["progress"] = status.progress;
     out["failure"] = status.failure;
     out["noise"] = status.noise;
     out["dropped_notifications"] = status.dropped_notifications;

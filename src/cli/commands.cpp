@@ -2,6 +2,7 @@
 #include "cli/doctor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
+#include "cli/hermes.hpp"
 #include "cli/manual.hpp"
 #include "cli/memory.hpp"
 #include "cli/options.hpp"
@@ -156,6 +157,22 @@ std::vector<Command> all_commands() {
              "Exits 71 when something could not be ended; it is named.",
          .options = reap_options(),
          .run = reap_command},
+        {.name = "hermes",
+         .usage = "install|status|uninstall [--home DIR] [-p PROFILE] [--json]",
+         .summary = "Put the memory provider into a Hermes home, or take it out again",
+         .details =
+             "install copies the plugin folder, which carries everything it needs, to plugins/holdfast in "
+             "the "
+             "Hermes home, and sets memory.provider in config.yaml; nothing else in that file changes, and a "
+             "copy of it as it was stays beside it. uninstall puts both back; what was remembered stays. "
+             "Each "
+             "may be done twice.\n"
+             "-p names a profile of Hermes, below its home. status exits 0 when Hermes will use it, 3 when "
+             "not.",
+         .options = hermes_options(),
+         .min_words = 1,
+         .max_words = 1,
+         .run = hermes_command},
         {.name = "completion",
          .usage = "bash|zsh|fish",
          .summary = "Print shell completion",

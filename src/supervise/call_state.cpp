@@ -13,6 +13,11 @@ void CallState::finish(Result<Reply> result) {
     sys::futex_wake_all(done_);
 }
 
+void CallState::finish_elsewhere() {
+    done_.store(2, std::memory_order_release);
+    sys::futex_wake_all(done_);
+}
+
 bool CallState::wait_until(core::Moment due) const noexcept {
     while (!done()) {
         std::optional<std::chrono::nanoseconds> left;
@@ -29,7 +34,7 @@ bool CallState::wait_until(core::Moment due) const noexcept {
 Result<Reply> CallState::take() {
     std::uint32_t expected = 1;
     if (!done_.compare_exchange_strong(expected, 2, std::memory_order_acq_rel))
-        return fail(Errc::closed, "the answer was taken already");
+        return fail(Errc::closed, "the answer went to the callback, or was taken already");
     return std::move(*outcome_);
 }
 

@@ -33,6 +33,7 @@ public:
 
     // Ends it: exactly once, outside of all locks.
     void finish(Result<Reply> result);
+    void finish_elsewhere(); // the answer went to the callback: it is done, and nothing is left to take
     [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
     // True when it is done.
     bool wait_until(core::Moment due) const noexcept;

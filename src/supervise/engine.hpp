@@ -22,12 +22,12 @@ struct Engine {
 
     KeeperPlace place;
     registry::EventLog events;
-    std::unique_ptr<Loop> loop;
+    std::shared_ptr<Loop> loop; // stopped by Core
     // Answers are never dropped: there are at most as many as requests were admitted.
     Workers answers{"holdfast-answer", 1, std::numeric_limits<std::size_t>::max()};
     Workers notes{"holdfast-notes", 1, 1'000'000};
     Workers handlers{"holdfast-serve", 16, 65'536};
-    Workers sweeper{"holdfast-sweep", 1, 64};
+    Workers sweeper{"holdfast-sweep", 4, std::numeric_limits<std::size_t>::max()};
 
     // Keepers that have said their last word and are not reaped yet. The supervisor is done when there are
     // none.

@@ -144,14 +144,21 @@ PendingCall::~PendingCall() = default;
 Result<Reply> PendingCall::wait(std::optional<Millis> at_most) {
     if (!state_)
         return fail(Errc::closed, "there is no call to wait for");
+    if (const auto helper = state_->helper.lock(); helper && in_fork(*helper))
+        return forked();
+    if (!wait_done(at_most))
+        return fail(Errc::timed_out, "no answer yet; the call goes on");
+    return state_->take();
+}
+
+bool PendingCall::wait_done(std::optional<Millis> at_most) {
+    if (!state_ || state_->done())
+        return true;
     const core::Moment due = due_in(at_most);
     const auto helper = state_->helper.lock();
     if (helper && in_fork(*helper))
-        return forked();
-    const bool done = helper ? helper->await(*state_, due) : state_->wait_until(due);
-    if (!done)
-        return fail(Errc::timed_out, "no answer yet; the call goes on");
-    return state_->take();
+        return false;
+    return helper ? helper->await(*state_, due) : state_->wait_until(due);
 }
 
 bool PendingCall::done() const noexcept {
@@ -198,8 +205,8 @@ Result<Generation> Hold::wait_ready(std::optional<Millis> at_most) {
     return helper_->wait_ready(tag_, 0, due_in(at_most));
 }
 
-Result<PendingCall> Hold::start(std::string_view method, std::string_view params_json,
-                                const RequestOptions& options, Answered answered) {
+Result<std::shared_ptr<supervise::CallState>>
+Hold::make_call(std::string_view method, std::string_view params_json, const RequestOptions& options) {
     if (!helper_)
         return released();
     if (in_fork(*helper_))
@@ -211,18 +218,38 @@ Result<PendingCall> Hold::start(std::string_view method, std::string_view params
     call->deadline = due_in(options.timeout);
     call->idempotent = options.idempotent;
     call->only = options.only;
-    call->answered = std::move(answered);
     call->helper = helper_;
-    helper_->submit(call);
-    return PendingCall(std::move(call));
+    return call;
+}
+
+Result<PendingCall> Hold::start(std::string_view method, std::string_view params_json,
+                                const RequestOptions& options, Answered answered) {
+    auto call = make_call(method, params_json, options);
+    if (!call)
+        return std::unexpected(call.error());
+    (*call)->answered = std::move(answered);
+    helper_->submit(*call);
+    return PendingCall(std::move(*call));
+}
+
+Result<PendingCall> Hold::start_and_wait(std::string_view method, std::string_view params_json,
+                                         const RequestOptions& options, std::optional<Millis> at_most) {
+    auto call = make_call(method, params_json, options);
+    if (!call)
+        return std::unexpected(call.error());
+    helper_->submit_and_await(*call, due_in(at_most));
+    return PendingCall(std::move(*call));
 }
 
 Result<Reply> Hold::request(std::string_view method, std::string_view params_json,
                             const RequestOptions& options) {
-    auto call = start(method, params_json, options);
+    auto call = make_call(method, params_json, options);
     if (!call)
         return std::unexpected(call.error());
-    return call->wait();
+    // Kept here: the hold may be moved or released by another thread meanwhile.
+    const auto helper = helper_;
+    helper->submit_and_await(*call, core::never); // the deadline is the call's own
+    return (*call)->take();
 }
 
 Result<void> Hold::notify(std::string_view method, std::string_view params_json) {

@@ -85,7 +85,7 @@ Helper::Turn::~Turn() {
         }
         auto shared = std::make_shared<Result<Reply>>(std::move(result));
         engine.answers.post([answered = std::move(call->answered), shared] { answered(std::move(*shared)); });
-        call->finish(fail(Errc::closed, "the answer went to the callback"));
+        call->finish_elsewhere();
     }
 }
 
@@ -190,6 +190,10 @@ bool Helper::usable() const {
     return ready && peer_ && output_open_;
 }
 
+bool Helper::reachable() const {
+    return usable() && !kept_->helper_ended();
+}
+
 Error Helper::gave_up_error() const {
     std::string text = core::describe_failure(machine_, policy_);
     if (!start_error_.empty())
@@ -284,7 +288,7 @@ Result<Generation> Helper::wait_ready(rpc::HoldTag hold, Generation newer_than, 
             return std::unexpected(checked.error());
         if (machine_.phase == HelperPhase::failed || machine_.phase == HelperPhase::giving_up)
             return std::unexpected(gave_up_error());
-        if (usable() && machine_.generation > newer_than)
+        if (reachable() && machine_.generation > newer_than)
             return machine_.generation;
         if (now_moment() >= due)
             return fail(Errc::timed_out,
@@ -352,13 +356,15 @@ HelperStatus Helper::status() const {
     const std::scoped_lock lock(mutex_);
     HelperStatus out;
     out.state = state_of(machine_.phase);
-    if (out.state == HelperState::ready && !usable())
-        out.state = HelperState::restarting; // its output has ended; its exit is not known yet
+    if (out.state == HelperState::ready && !reachable())
+        out.state = HelperState::restarting; // it has ended; the keeper has not told yet
     out.generation = machine_.generation;
     out.holds = machine_.holds;
     out.pid = kept_ ? kept_->helper_pid() : 0;
     out.in_flight = peer_ ? peer_->in_flight() : 0;
     out.waiting = waiting_.size();
+    if (out.state == HelperState::starting)
+        out.progress = progress_words_;
     if (machine_.failure.kind != core::FailureKind::none)
         out.failure = start_error_.empty() ? core::describe(machine_.failure) : start_error_;
     if (machine_.phase == HelperPhase::failed)

@@ -35,6 +35,8 @@ public:
     // Waits for the answer, reading the helper's output itself where it can: the answer then comes to the
     // thread that wants it, without a change of threads. False when it is not there by `due`.
     bool await(CallState& call, core::Moment due);
+    // Both in one: nothing else is woken when the answer comes at once.
+    bool submit_and_await(const std::shared_ptr<CallState>& call, core::Moment due);
     Result<void> notify(rpc::HoldTag hold, std::string_view method, std::string_view params);
     Result<rpc::RegistrationId> subscribe(rpc::HoldTag hold, std::string_view method, Notified notified);
     Result<rpc::RegistrationId> serve(rpc::HoldTag hold, std::string_view method, Served served);
@@ -81,7 +83,10 @@ private:
     // The machine (helper.cpp). All below: under the lock.
     void apply(const core::Event& event);
     void carry_out(const core::Effect& effect);
-    [[nodiscard]] bool usable() const; // requests can be sent now
+    [[nodiscard]] bool usable() const; // requests can be sent now, as far as we were told
+    // ... and the kernel says that it lives. A crash that anybody else can have seen is seen here, so the
+    // next request after it goes to the replacement.
+    [[nodiscard]] bool reachable() const;
     [[nodiscard]] Error gave_up_error() const;
     [[nodiscard]] Result<void> check_hold(rpc::HoldTag hold) const;
     void set_policy(const HelperSpec& spec);
@@ -99,14 +104,17 @@ private:
     // The process (helper_process.cpp), on the loop's thread.
     void start_process(Generation generation);
     void watch_process();
+    void watch_output();
     void on_control(std::uint32_t events);
     void hear(const keep::Message& message);
     void on_output(std::uint32_t events);
     void on_writable(std::uint32_t events);
     void on_notify(std::uint32_t events);
     bool read_output(bool to_the_end); // false: the output has ended
+    bool read_pieces(bool to_the_end);
     void output_ended();
     void keeper_is_gone();
+    void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
     void tear_down();
     void continue_drain();
     void log_event(const char* type, std::optional<int> status = {});
@@ -119,6 +127,10 @@ private:
     [[nodiscard]] bool may_lead() const;
     void evict_leader(std::unique_lock<std::mutex>& lock);
     void wake_leader() const;
+    void make_leader_wake();
+    int begin_to_lead(const CallState& call); // the descriptor to read
+    void end_to_lead(int output);
+    void lead(CallState& call, int output, core::Moment due); // without the lock
 
     const std::string key_;
     const std::string label_;
@@ -158,6 +170,7 @@ private:
     rpc::CallId health_call_ = 0;
     core::Moment health_due_ = core::never;
     std::uint64_t patience_words_ = 0;
+    std::string progress_words_; // of this start
 
     std::shared_ptr<std::atomic<std::size_t>> notes_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
     std::uint64_t notes_dropped_ = 0;
@@ -165,6 +178,7 @@ private:
 
     const CallState* leader_ = nullptr; // whose thread reads the output now
     bool evict_ = false;
+    bool loop_reads_ = false; // ... or the loop does
     sys::Fd leader_wake_;
     sys::ForkShield leader_shield_;
 };

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 namespace holdfast::supervise {
 
@@ -25,7 +26,8 @@ timespec span_until(core::Moment due) {
 } // namespace
 
 bool Helper::may_lead() const {
-    return leader_ == nullptr && kept_ && usable() && leader_wake_.valid();
+    // One reads at a time, or pieces of messages would be taken in the wrong order.
+    return leader_ == nullptr && !evict_ && !loop_reads_ && kept_ && usable() && leader_wake_.valid();
 }
 
 void Helper::wake_leader() const {
@@ -46,25 +48,59 @@ void Helper::evict_leader(std::unique_lock<std::mutex>& lock) {
     evict_ = false;
 }
 
+void Helper::make_leader_wake() {
+    if (leader_wake_.valid())
+        return;
+    const sys::ForkShield::NoFork no_fork;
+    leader_wake_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (leader_wake_)
+        leader_shield_.add(leader_wake_.get(), no_fork);
+}
+
+int Helper::begin_to_lead(const CallState& call) {
+    leader_ = &call;
+    engine_->loop->change(kept_->output_fd(), 0);
+    return kept_->output_fd();
+}
+
+void Helper::end_to_lead(int output) {
+    leader_ = nullptr;
+    engine_->loop->change(output, EPOLLIN); // also for who evicts it: afterwards the loop is the reader
+    if (evict_)
+        changed_.notify_all();
+}
+
 bool Helper::await(CallState& call, core::Moment due) {
     int output = -1;
     {
         const std::scoped_lock lock(mutex_);
-        if (!leader_wake_.valid()) {
-            const sys::ForkShield::NoFork no_fork;
-            leader_wake_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-            if (leader_wake_)
-                leader_shield_.add(leader_wake_.get(), no_fork);
-        }
-        if (!call.done() && call.place == CallState::Place::sent && may_lead()) {
-            leader_ = &call;
-            output = kept_->output_fd();
-            engine_->loop->change(output, 0);
-        }
+        make_leader_wake();
+        if (!call.done() && call.place == CallState::Place::sent && may_lead())
+            output = begin_to_lead(call);
     }
-    if (output < 0)
-        return call.wait_until(due);
+    if (output >= 0)
+        lead(call, output, due);
+    return call.wait_until(due);
+}
 
+bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, core::Moment due) {
+    int output = -1;
+    {
+        // It reads before it asks: an answer that comes at once wakes nobody else.
+        Turn turn(*this);
+        make_leader_wake();
+        if (may_lead())
+            output = begin_to_lead(*call);
+        send_or_wait(call);
+        if (output >= 0 && call->place != CallState::Place::sent)
+            end_to_lead(std::exchange(output, -1));
+    }
+    if (output >= 0)
+        lead(*call, output, due);
+    return call->wait_until(due);
+}
+
+void Helper::lead(CallState& call, int output, core::Moment due) {
     std::array<char, read_bytes> buffer;
     std::array<pollfd, 2> fds{{{.fd = output, .events = POLLIN, .revents = 0},
                                {.fd = leader_wake_.get(), .events = POLLIN, .revents = 0}}};
@@ -98,15 +134,8 @@ bool Helper::await(CallState& call, core::Moment due) {
             }
         }
     }
-    {
-        const std::scoped_lock lock(mutex_);
-        leader_ = nullptr;
-        if (evict_)
-            changed_.notify_all();
-        else
-            engine_->loop->change(output, EPOLLIN);
-    }
-    return call.wait_until(due);
+    const std::scoped_lock lock(mutex_);
+    end_to_lead(output);
 }
 
 } // namespace holdfast::supervise

@@ -48,11 +48,11 @@ void Helper::send_or_wait(const std::shared_ptr<CallState>& call) {
         return end_call(call, std::unexpected(checked.error()));
     if (machine_.phase == HelperPhase::failed || machine_.phase == HelperPhase::giving_up)
         return end_call(call, std::unexpected(gave_up_error()));
-    if (call->only != 0 && (call->only != machine_.generation || !usable()))
+    if (call->only != 0 && (call->only != machine_.generation || !reachable()))
         return end_call(call, fail(Errc::superseded,
                                    core::cat("generation ", call->only, " is no longer there; generation ",
                                              machine_.generation, " is its successor")));
-    if (!usable()) {
+    if (!reachable()) {
         if (auto params = rpc::Peer::checked_params(call->params); !params)
             return end_call(call, std::unexpected(params.error()));
         if (waiting_.size() >= spec_.limits.max_waiting)
@@ -179,7 +179,7 @@ Result<void> Helper::notify(rpc::HoldTag hold, std::string_view method, std::str
     Turn turn(*this);
     if (auto checked = check_hold(hold); !checked)
         return checked;
-    if (!usable())
+    if (!reachable())
         return fail(Errc::closed, core::cat("\"", spec_.command.front(), "\" is not ready: it is ",
                                             core::name_of(machine_.phase)));
     return peer_->notify(hold, method, params);

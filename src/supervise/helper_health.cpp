@@ -14,6 +14,7 @@ namespace {
 struct HealthWords {
     bool ready = true;
     std::uint64_t progress = 0;
+    std::string words; // the value of "progress", raw
 };
 
 HealthWords read_health(std::string_view result) {
@@ -27,6 +28,7 @@ HealthWords read_health(std::string_view result) {
         else if (reader.key() == "progress")
             progress = reader.value();
     }
+    out.words = progress;
     out.ready = phase.empty() || phase == R"("ready")";
     // Any change is progress; what it means is the helper's affair. Never 0, which is "nothing said yet".
     out.progress = (std::hash<std::string_view>{}(phase) * 31 + std::hash<std::string_view>{}(progress)) | 1;
@@ -70,12 +72,13 @@ void Helper::hear_health(const rpc::Answer& answer) {
     // An error is an answer, but says nothing of readiness.
     const HealthWords words = answer.kind == rpc::Answer::Kind::result
                                   ? read_health(answer.json)
-                                  : HealthWords{false, machine_.progress};
+                                  : HealthWords{false, machine_.progress, progress_words_};
     if (words.ready) {
         apply(core::Event::of(EventKind::ready, machine_.generation));
         return;
     }
     health_due_ = core::after(now, spec_.health.while_starting);
+    progress_words_ = words.words.substr(0, 200);
     apply(core::Event::of_progress(machine_.generation, words.progress));
 }
 

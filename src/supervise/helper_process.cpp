@@ -1,7 +1,7 @@
 // The process of a generation: started, heard, read, and torn down, all on the loop's thread.
 #include "core/stop_plan.hpp"
 #include "core/text.hpp"
-#include "registry/sweep.hpp"
+#include "registry/left_behind.hpp"
 #include "supervise/helper.hpp"
 #include "sys/errors.hpp"
 
@@ -9,14 +9,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::supervise {
 
 using core::EventKind;
-using core::HelperPhase;
 
 namespace {
 
@@ -72,6 +73,7 @@ void Helper::start_process(Generation generation) {
         return;
     }
     start_error_.clear();
+    progress_words_.clear();
     kept_ = std::move(*kept);
     output_open_ = true;
     if (peer_) {
@@ -93,7 +95,14 @@ void Helper::watch_process() {
     loop.watch(kept_->control_fd(), EPOLLIN, call(&Helper::on_control));
     loop.watch(kept_->notify_fd(), EPOLLIN, call(&Helper::on_notify));
     loop.watch(kept_->input_fd(), 0, call(&Helper::on_writable));
-    loop.watch(kept_->output_fd(), EPOLLIN, call(&Helper::on_output));
+}
+
+// Not before the helper is known to run: its first words would be read while there is nobody to hear them.
+void Helper::watch_output() {
+    engine_->loop->watch(kept_->output_fd(), EPOLLIN, [weak = weak_from_this()](std::uint32_t events) {
+        if (const auto self = weak.lock())
+            self->on_output(events);
+    });
 }
 
 void Helper::on_control(std::uint32_t) {
@@ -116,17 +125,25 @@ void Helper::on_control(std::uint32_t) {
 void Helper::hear(const keep::Message& message) {
     if (message.word == "spawned") {
         const auto pid = static_cast<pid_t>(message.number(0));
-        kept_->note_helper(pid, message.values.size() > 1 ? message.values[1] : "plain");
+        {
+            const std::scoped_lock lock(mutex_); // others ask for its number
+            kept_->see_helper(pid);
+        }
+        {
+            Turn turn(*this);
+            helper_spawned_ = true;
+            peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
+                                                static_cast<rpc::PeerEvents&>(*this));
+            watch_output();
+            apply(core::Event::of(EventKind::spawned, machine_.generation));
+            if (spec_.ready_by == ReadyBy::start)
+                apply(core::Event::of(EventKind::ready, machine_.generation));
+            else if (spec_.ready_by == ReadyBy::health)
+                health_due_ = now_moment();
+        }
+        // Those who wait for the helper do not wait for files.
+        kept_->note_helper(message.values.size() > 1 ? message.values[1] : "plain");
         log_event(kept_->generation() > 1 ? "respawned" : "spawned");
-        Turn turn(*this);
-        helper_spawned_ = true;
-        peer_ = std::make_unique<rpc::Peer>(peer_options(spec_), machine_.generation, registrations_,
-                                            static_cast<rpc::PeerEvents&>(*this));
-        apply(core::Event::of(EventKind::spawned, machine_.generation));
-        if (spec_.ready_by == ReadyBy::start)
-            apply(core::Event::of(EventKind::ready, machine_.generation));
-        else if (spec_.ready_by == ReadyBy::health)
-            health_due_ = now_moment();
     } else if (message.word == "failed" || message.word == "refused") {
         const int error = message.word == "failed" ? static_cast<int>(message.number(0)) : 0;
         Turn turn(*this);
@@ -172,8 +189,11 @@ void Helper::on_notify(std::uint32_t) {
             kept_->note_progress(*words->progress_done, words->progress_total);
         Turn turn(*this);
         const Generation generation = machine_.generation;
-        if (words->progress_done) // never 0, which is "nothing said yet"
+        if (words->progress_done) {
+            progress_words_ = core::cat(*words->progress_done, '/', words->progress_total);
+            // Never 0, which is "nothing said yet".
             apply(core::Event::of_progress(generation, *words->progress_done * 2 + 1));
+        }
         if (words->extend_usec)
             apply(core::Event::of_progress(generation, ++patience_words_ * 2));
         if (words->ready && spec_.ready_by == ReadyBy::notify)
@@ -210,9 +230,19 @@ bool Helper::read_output(bool to_the_end) {
     {
         std::unique_lock lock(mutex_);
         evict_leader(lock);
+        loop_reads_ = true;
     }
+    const bool open = read_pieces(to_the_end);
+    const std::scoped_lock lock(mutex_);
+    loop_reads_ = false;
+    return open;
+}
+
+bool Helper::read_pieces(bool to_the_end) {
     std::array<char, read_bytes> buffer;
     for (int i = 0; to_the_end || i < reads_in_a_row; ++i) {
+        // It does not block, and nobody's lock is held.
+        // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)
         const ssize_t n = ::read(kept_->output_fd(), buffer.data(), buffer.size());
         if (n < 0 && errno == EINTR)
             continue;
@@ -283,33 +313,39 @@ void Helper::tear_down() {
     kept_.reset();
 }
 
-// The control socket closed without "done": the keeper was killed, or has given up on survivors.
+// The control socket closed without "done": the keeper was killed, or has given up on survivors. Nobody but
+// us can end its tree now, and nothing new starts before that is done.
 void Helper::keeper_is_gone() {
     Turn turn(*this);
     const Generation generation = machine_.generation;
-    if (!helper_spawned_) {
+    const bool spawned = helper_spawned_;
+    if (spawned)
+        apply(core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
+    else // it may have forked the helper before it could say so
         start_error_ = "the keeper ended before it could start the helper";
-        tear_down();
-        apply(core::Event::of_spawn_failed(generation, 0, false));
-        return;
-    }
-    apply(core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
+    auto keeper = kept_->keeper().duplicate();
     kept_->abandon_to_sweep();
-    tear_down();
-    // The rest of the tree carries the entry's lock and mark. Finding and ending it takes a while, and waits.
-    const std::string directory = engine_->place.places.helpers;
-    const bool swept =
-        engine_->sweeper.post([weak = weak_from_this(), engine = engine_, directory, generation] {
-            registry::sweep(directory);
-            engine->loop->post([weak, generation] {
-                if (const auto self = weak.lock()) {
-                    Turn later(*self);
-                    self->apply(core::Event::of(EventKind::tree_gone, generation));
-                }
+    auto sweep = [weak = weak_from_this(), engine = engine_, id = kept_->id(), generation, spawned,
+                  keeper =
+                      std::make_shared<sys::PidFd>(keeper ? std::move(*keeper) : sys::PidFd(sys::Fd(), 0))] {
+        // Finding and ending the tree takes a while, and waits.
+        auto left = registry::end_left_behind(engine->place.places.helpers, id, *keeper);
+        engine->loop->post(
+            [weak, generation, spawned, left = std::make_shared<std::vector<sys::PidFd>>(std::move(left))] {
+                if (const auto self = weak.lock())
+                    self->tree_is_swept(generation, spawned, std::move(*left));
             });
-        });
-    if (!swept)
-        apply(core::Event::of(EventKind::tree_gone, generation));
+    };
+    tear_down();
+    if (!engine_->sweeper.post(sweep))
+        turn.posted_.emplace_back([sweep = std::move(sweep)](Helper&) { sweep(); }); // no thread to be had
+}
+
+void Helper::tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left) {
+    Turn turn(*this);
+    std::ranges::move(left, std::back_inserter(survivors_));
+    apply(spawned ? core::Event::of(EventKind::tree_gone, generation)
+                  : core::Event::of_spawn_failed(generation, 0, false));
 }
 
 void Helper::log_event(const char* type, std::optional<int> status) {

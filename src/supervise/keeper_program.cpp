@@ -55,7 +55,7 @@ Result<std::string> find_keeper_program(const std::string& given) {
         if (self.empty())
             continue;
         const std::string beside = directory_of(self);
-        for (const char* way : {"/", "/../bin/", "/../libexec/holdfast/"})
+        for (const char* way : {"/", "/../bin/", "/../libexec/holdfast/", "/../../bin/"})
             if (const std::string path = core::cat(beside, way, name); is_program(path))
                 return path;
     }

@@ -46,8 +46,9 @@ std::vector<std::string> environment_of(const HelperSpec& spec, const std::strin
 }
 
 Result<registry::Entry> make_entry(const HelperSpec& spec, const core::Places& places,
-                                   const std::string& label) {
+                                   const std::string& label, std::uint64_t generation) {
     core::HelperFacts facts;
+    facts.restarts = static_cast<std::uint32_t>(generation - 1);
     facts.label = label;
     facts.stop_plan = spec.stop_plan;
     facts.host_pid = ::getpid();
@@ -73,7 +74,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     auto plan = core::parse_stop_plan(spec.stop_plan);
     auto containment = keep::parse_containment(spec.containment);
     auto host = sys::PidFd::open(::getpid());
-    auto entry = make_entry(spec, place.places, label);
+    auto entry = make_entry(spec, place.places, label, generation);
     if (!plan || !containment || !host || !entry)
         return std::unexpected(!plan          ? plan.error()
                                : !containment ? containment.error()
@@ -89,13 +90,10 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
         if (auto made = sys::make_directories(directory); !made)
             return std::unexpected(made.error());
         options.log = core::cat(directory, '/', entry->id(), ".log");
+        if (auto written = entry->update([&](core::HelperFacts& facts) { facts.log = options.log; });
+            !written)
+            return std::unexpected(written.error());
     }
-    if (auto written = entry->update([&](core::HelperFacts& facts) {
-            facts.log = options.log;
-            facts.restarts = static_cast<std::uint32_t>(generation - 1);
-        });
-        !written)
-        return std::unexpected(written.error());
 
     // The keeper's ends of pipes and socket must be in no other process when this is over.
     const sys::ForkShield::NoFork no_fork;
@@ -117,7 +115,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     keeper.directory = spec.directory;
     keeper.fds = {{input->reading.get(), STDIN_FILENO}, {output->writing.get(), STDOUT_FILENO}};
     sys::Fd null;
-    if (spec.errors == HelperErrors::discard) {
+    if (spec.errors != HelperErrors::inherit) { // a log is instead of the host's stderr, not besides
         null = sys::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         keeper.fds.emplace_back(null.get(), STDERR_FILENO);
     }
@@ -160,9 +158,16 @@ std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
     return core::read_notify(*text);
 }
 
-void KeptProcess::note_helper(pid_t pid, const std::string& containment) {
-    if (auto process = sys::PidFd::open(pid))
+void KeptProcess::see_helper(pid_t pid) {
+    // It may be gone already, and its number somebody else's: only the keeper's child is the helper.
+    auto process = sys::PidFd::open(pid);
+    const auto stat = sys::read_stat(pid);
+    helper_gone_ = !process || !stat || stat->ppid != keeper_.pid();
+    if (!helper_gone_)
         helper_ = std::move(*process);
+}
+
+void KeptProcess::note_helper(const std::string& containment) {
     if (!entry_)
         return;
     // The record tells people and the sweep; a helper runs as well without it (a full disk).

@@ -26,8 +26,8 @@ struct KeeperPlace {
     core::Places places;
 };
 
-// Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast, then
-// PATH.
+// Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast,
+// ../../bin, then PATH.
 Result<std::string> find_keeper_program(const std::string& given);
 
 class KeptProcess {
@@ -57,15 +57,20 @@ public:
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
     [[nodiscard]] std::optional<core::NotifyWords> hear_notify() const;
 
-    // The helper has this number, says the keeper.
-    void note_helper(pid_t pid, const std::string& containment);
+    // The helper has this number, says the keeper. Under the helper's lock.
+    void see_helper(pid_t pid);
+    // ... into the registry's record.
+    void note_helper(const std::string& containment);
     [[nodiscard]] pid_t helper_pid() const noexcept { return helper_ ? helper_->pid() : 0; }
+    // It has ended, whatever was told so far.
+    [[nodiscard]] bool helper_ended() const { return helper_gone_ || (helper_ && helper_->ended()); }
     // Into the registry's record, for `holdfast ps`.
     void note_phase(Phase phase);
     void note_progress(std::uint64_t done, std::uint64_t total);
 
     // The keeper was killed: the helper's processes are nobody's now. Ends the helper itself at once and
-    // leaves the entry as that of a dead owner, so that registry::sweep() finds the rest by lock and mark.
+    // leaves the entry as that of a dead owner, so that whoever ends the rest finds it by lock and mark:
+    // registry::end_left_behind() now, or registry::sweep() of the next start should this process die too.
     void abandon_to_sweep();
 
     [[nodiscard]] const std::string& id() const noexcept { return id_; }
@@ -81,6 +86,7 @@ private:
     sys::NotifySocket notify_;
     sys::PidFd keeper_;
     std::optional<sys::PidFd> helper_;
+    bool helper_gone_ = false; // it was before it could be looked at
     sys::Fd input_;
     sys::Fd output_;
     sys::ForkShield shield_; // last, so that it goes first

@@ -19,8 +19,8 @@ core::Moment now_moment() noexcept {
     return core::Moment{sys::boottime_ns()};
 }
 
-Result<std::unique_ptr<Loop>> Loop::start(Tick tick) {
-    std::unique_ptr<Loop> loop(new Loop);
+Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
+    std::shared_ptr<Loop> loop(new Loop);
     loop->tick_ = std::move(tick);
     {
         const sys::ForkShield::NoFork no_fork;
@@ -39,16 +39,19 @@ Result<std::unique_ptr<Loop>> Loop::start(Tick tick) {
     sigset_t before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
+    loop->thread_ = std::thread([self = loop]() mutable {
+        ::pthread_setname_np(::pthread_self(), "holdfast");
+        self->own_id_ = std::this_thread::get_id();
+        self->run();
+        self.reset(); // here, and not when the thread's own storage goes: it may be the last one
+    });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    ::pthread_setname_np(loop->thread_.native_handle(), "holdfast");
     return loop;
 }
 
 Loop::~Loop() {
-    stop();
     if (thread_.joinable())
-        thread_.detach(); // destroyed from a callback of its own: the thread ends right after
+        thread_.detach(); // stopped from a callback of its own: the thread ends right after this
 }
 
 void Loop::stop() {

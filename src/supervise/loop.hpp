@@ -27,10 +27,12 @@ public:
     // What is due is done, and the next time is returned.
     using Tick = std::function<core::Moment(core::Moment now)>;
 
-    static Result<std::unique_ptr<Loop>> start(Tick tick);
+    // Its thread keeps it alive while it runs, so whoever runs on that thread may drop everything else.
+    // stop() it.
+    static Result<std::shared_ptr<Loop>> start(Tick tick);
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
-    ~Loop(); // stops and joins, unless it runs on its own thread
+    ~Loop();
 
     // From any thread. What is posted runs on the loop's thread, in order; after stop() it is dropped.
     void post(Task task);
@@ -39,7 +41,7 @@ public:
     // No task or callback runs after this has returned (except the one that calls it).
     void stop();
     [[nodiscard]] bool on_own_thread() const noexcept {
-        return thread_.get_id() == std::this_thread::get_id();
+        return own_id_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
 
     // On the loop's thread only. The descriptor must be unwatched before it is closed.
@@ -66,6 +68,8 @@ private:
     // any.
     std::unordered_map<int, std::shared_ptr<Ready>> watched_;
     std::thread thread_;
+    std::atomic<std::thread::id>
+        own_id_{}; // said by the thread itself: others may ask before it is known here
 };
 
 } // namespace holdfast::supervise

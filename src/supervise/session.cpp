@@ -28,8 +28,7 @@ Result<Reply> SessionState::send(std::string_view method, std::string_view param
     call->idempotent = options.idempotent;
     call->only = generation;
     call->helper = strong;
-    strong->submit(call);
-    strong->await(*call, core::never); // the deadline is the call's own
+    strong->submit_and_await(call, core::never); // the deadline is the call's own
     return call->take();
 }
 

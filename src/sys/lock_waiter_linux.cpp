@@ -15,6 +15,12 @@
 #include <array>
 #include <csignal>
 
+#if defined(__SANITIZE_THREAD__)
+// Its interceptor of clone() takes every child for a fork, and would write so into the memory that we share.
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...); // NOLINT: libc's own other name of it
+#define clone __clone
+#endif
+
 namespace holdfast::sys {
 
 namespace {

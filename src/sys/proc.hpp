@@ -27,6 +27,8 @@ struct ProcStat {
     std::uint64_t start_ticks = 0;
     std::uint64_t cpu_ticks = 0; // user and system
     std::uint64_t rss_pages = 0;
+    bool kernel_thread = false;
+    bool exiting = false; // on its way out: it runs no more code of its own, but its pidfd may not say so yet
 };
 
 // Parses the text of /proc/PID/stat, after the last ')': a process may be called "a) b (c".
@@ -39,8 +41,13 @@ std::string join_command(const std::vector<std::string>& argv); // quoted where 
 
 std::vector<pid_t> all_pids();
 std::vector<pid_t> children_of(pid_t pid); // living and zombie children, of all its threads
-// Value of one variable in another process's environment as it was at exec.
+// Another process's environment as it was at exec, each variable with a zero byte after it. Empty for a
+// zombie, for a kernel thread, and for an instant while a process is inside exec.
+std::optional<std::string> read_environment(pid_t pid);
+std::optional<std::string> variable_in(std::string_view environment, std::string_view name);
 std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name);
+// It has been sent SIGKILL or is already ending: nothing can keep it alive, and nothing is left for it to do.
+bool is_doomed(pid_t pid);
 
 // The identity of a living process behind an open pidfd. Error not_found when it has ended.
 Result<core::Identity> identify(const PidFd& process);

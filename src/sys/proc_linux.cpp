@@ -11,6 +11,8 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 
 namespace holdfast::sys {
@@ -101,6 +103,11 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
         !parse_number(fields[19], out.start_ticks) || !parse_number(fields[21], rss))
         return std::nullopt;
     out.cpu_ticks = user + system;
+    unsigned flags = 0; // include/linux/sched.h
+    if (parse_number(fields[6], flags)) {
+        out.exiting = (flags & 0x4U) != 0;
+        out.kernel_thread = (flags & 0x200000U) != 0;
+    }
     out.rss_pages = rss > 0 ? static_cast<std::uint64_t>(rss) : 0;
     return out;
 }
@@ -193,11 +200,12 @@ std::vector<pid_t> children_of(pid_t pid) {
     return out;
 }
 
-std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name) {
-    auto text = read_small_file(core::cat("/proc/", pid, "/environ"), std::size_t{4} << 20);
-    if (!text)
-        return std::nullopt;
-    std::string_view rest = *text;
+std::optional<std::string> read_environment(pid_t pid) {
+    return read_small_file(core::cat("/proc/", pid, "/environ"), std::size_t{4} << 20);
+}
+
+std::optional<std::string> variable_in(std::string_view environment, std::string_view name) {
+    std::string_view rest = environment;
     while (!rest.empty()) {
         std::size_t end = rest.find('\0');
         std::string_view entry = rest.substr(0, end);
@@ -208,6 +216,27 @@ std::optional<std::string> read_environment_variable(pid_t pid, std::string_view
         rest.remove_prefix(end + 1);
     }
     return std::nullopt;
+}
+
+std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name) {
+    auto text = read_environment(pid);
+    return text ? variable_in(*text, name) : std::nullopt;
+}
+
+bool is_doomed(pid_t pid) {
+    auto stat = read_stat(pid);
+    if (!stat || stat->exiting || stat->state == 'Z' || stat->state == 'X')
+        return true;
+    const std::string status = read_small_file(core::cat("/proc/", pid, "/status"), 65536).value_or("");
+    for (std::string_view pending : {"\nSigPnd:", "\nShdPnd:"}) {
+        const std::size_t at = status.find(pending);
+        if (at == std::string::npos)
+            continue;
+        const std::uint64_t signals = std::strtoull(status.c_str() + at + pending.size(), nullptr, 16);
+        if ((signals & (std::uint64_t{1} << (SIGKILL - 1))) != 0)
+            return true;
+    }
+    return false;
 }
 
 const std::string& boot_id() {

@@ -27,6 +27,14 @@ namespace {
 
 constexpr std::size_t stack_bytes = 64 * 1024;
 
+// The thread sanitizer keeps its books in the memory that the child would share, and takes the child's doings
+// for ours.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool lends_memory = false;
+#else
+constexpr bool lends_memory = true;
+#endif
+
 // Everything the child needs, laid out before it exists: it shares our memory and must not allocate.
 struct Plan {
     const SpawnSpec* spec = nullptr;
@@ -129,26 +137,29 @@ int child(void* argument) {
     return 127;
 }
 
-// Moving into a cgroup makes the kernel wait for all processors (some 10 ms); being born in one does not. It
-// takes clone3, which libc does not wrap, and so a copy of our memory instead of a loan: a keeper is small.
-// -1 where it cannot be had.
-pid_t born_in_cgroup(Plan& plan, int cgroup, int& pidfd) {
+// By a copy of our memory instead of a loan. For a birth inside a cgroup: moving into one makes the kernel
+// wait for all processors (some 10 ms), being born in one does not, and it takes clone3, which libc does not
+// wrap. A keeper is small. `cgroup` may be -1. -1 where it cannot be had.
+pid_t born_by_copy(Plan& plan, int cgroup, int& pidfd) {
     void* page = ::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return -1;
     int* before = std::exchange(plan.error, static_cast<int*>(page));
-    plan.born_in_cgroup = true;
+    plan.born_in_cgroup = cgroup >= 0;
     clone_args args{};
-    args.flags = CLONE_VFORK | CLONE_PIDFD | CLONE_INTO_CGROUP;
+    args.flags = CLONE_VFORK | CLONE_PIDFD;
     args.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
     args.exit_signal = SIGCHLD;
-    args.cgroup = static_cast<__u64>(cgroup);
+    if (cgroup >= 0) {
+        args.flags |= CLONE_INTO_CGROUP;
+        args.cgroup = static_cast<__u64>(cgroup);
+    }
     auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
     if (pid == 0)
         child(&plan); // does not return
     *before = *plan.error;
     plan.error = before;
-    plan.born_in_cgroup = pid > 0;
+    plan.born_in_cgroup = plan.born_in_cgroup && pid > 0;
     ::munmap(page, sizeof(int));
     return pid;
 }
@@ -204,10 +215,11 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
     auto top = reinterpret_cast<std::uintptr_t>(stack.get() + stack_bytes) & ~std::uintptr_t{15};
     int exec_error = 0;
     plan.error = &exec_error;
-    pid_t pid = spec.cgroup_birth >= 0 ? born_in_cgroup(plan, spec.cgroup_birth, pidfd) : -1;
+    pid_t pid = spec.cgroup_birth >= 0 ? born_by_copy(plan, spec.cgroup_birth, pidfd) : -1;
     if (pid < 0)
-        pid = ::clone(&child, reinterpret_cast<void*>(top), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                      &plan, &pidfd);
+        pid = lends_memory ? ::clone(&child, reinterpret_cast<void*>(top),
+                                     CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd)
+                           : born_by_copy(plan, -1, pidfd);
     int clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0)

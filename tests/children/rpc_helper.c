@@ -16,8 +16,8 @@
  *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
  * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more,
- * lives), ask {method} (asks the host, answers with what it said), notify {method,count}, count (requests so
- * far), health. */
+ * lives), ask {method} (asks the host, answers with what it said), pester {count} (asks so often and reads no
+ * more), notify {method,count}, count (requests so far), health. */
 #define _GNU_SOURCE
 #include "zoo.h"
 
@@ -250,6 +250,16 @@ static void handle(const char* text) {
         say(message);
         free(message);
         free(what);
+    } else if (strcmp(method, "pester") == 0) {
+        long count = number(text, "count", 1);
+        for (long i = 0; i < count; ++i) {
+            char message[128];
+            snprintf(message, sizeof message,
+                     "{\"jsonrpc\":\"2.0\",\"id\":\"pester-%ld\",\"method\":\"host.echo\"}", i);
+            say(message);
+        }
+        for (;;)
+            pause();
     } else if (id && strcmp(method, "notify") == 0) {
         char* what = member(text, "what");
         long count = number(text, "count", 1);

@@ -48,6 +48,7 @@ _SIGNATURES: "dict[str, tuple[Any, List[Any]]]" = {
     "hf_hold_retry": (c_int, [c_void_p]),
     "hf_hold_request": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, _OUT]),
     "hf_hold_start": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, _OUT]),
+    "hf_hold_start_and_wait": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, c_int64, _OUT]),
     "hf_hold_start_with": (
         c_int,
         [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, ANSWERED, c_void_p, RELEASE, _OUT],
@@ -55,6 +56,7 @@ _SIGNATURES: "dict[str, tuple[Any, List[Any]]]" = {
     "hf_hold_notify": (c_int, [c_void_p, c_char_p, c_char_p]),
     "hf_call_wait": (c_int, [c_void_p, c_int64, _OUT]),
     "hf_call_done": (c_int, [c_void_p]),
+    "hf_call_wait_done": (c_int, [c_void_p, c_int64]),
     "hf_call_cancel": (None, [c_void_p]),
     "hf_call_free": (None, [c_void_p]),
     "hf_reply_json": (c_char_p, [c_void_p]),

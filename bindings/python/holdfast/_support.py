@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import threading
 import weakref
@@ -28,7 +27,7 @@ class Options:
         self._values = values
 
     def __enter__(self) -> int:
-        self._pointer = lib.hf_options_new()
+        self._pointer: int = lib.hf_options_new()
         try:
             for name, value in self._values.items():
                 self._set(encoded(name), value)
@@ -83,13 +82,13 @@ def keep(target: Target) -> None:
         _kept[target.number] = target
 
 
-@RELEASE
-def released(number: "Optional[int]") -> None:
+def _released(number: "Optional[int]") -> None:
     with _kept_lock:
         _kept.pop(number or 0, None)
 
 
-no_release = ctypes.cast(None, RELEASE)
+released = RELEASE(_released)
+no_release = RELEASE(0)
 
 
 class WeakCallable:

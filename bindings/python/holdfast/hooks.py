@@ -69,6 +69,16 @@ class HookRouter:
             alive = [one for one in sessions.get(session, []) if one.get() is not None]
             sessions[session] = alive + [WeakCallable(function)]
 
+    def unlisten(self, hook: str, session: str, function: "Callable[..., Any]") -> None:
+        """Takes one listener back; others of that session stay."""
+        with self._lock:
+            sessions = self._listeners.get(hook, {})
+            left = [one for one in sessions.get(session, []) if one.get() not in (None, function)]
+            if left:
+                sessions[session] = left
+            else:
+                sessions.pop(session, None)
+
     def forget(self, session: str) -> None:
         """The session is over, for all hooks."""
         with self._lock:

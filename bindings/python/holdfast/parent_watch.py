@@ -15,11 +15,13 @@ PARENT_VARIABLE = "HOLDFAST_PARENT"
 _WHY = {1: "parent_gone", 2: "idle"}
 
 
-@WATCH_FIRED
-def _on_fired(number: "Optional[int]", why: int) -> None:
+def _fired(number: "Optional[int]", why: int) -> None:
     target = target_of(number)
     if target is not None:
         target.call(_WHY.get(why, "parent_gone"))
+
+
+_on_fired = WATCH_FIRED(_fired)
 
 
 class ParentWatch:
@@ -43,7 +45,7 @@ class ParentWatch:
             "fallback_signal": fallback_signal,
         }
         out = ctypes.c_void_p()
-        callback, number, release = ctypes.cast(None, WATCH_FIRED), 0, released
+        callback, number, release = WATCH_FIRED(0), 0, released
         if fired is not None:
             target = Target(fired)
             keep(target)

@@ -31,6 +31,20 @@ class Hosts(HoldfastTest):
         self.run_host("kept = hold(); kept.request('echo'); os._exit(0)", "--daemon")
         self.assert_nothing_left()
 
+    def test_stderr_of_a_helper_goes_where_it_was_told(self) -> None:
+        code = """
+        import glob, pathlib
+        words = ["/bin/sh", "-c", "echo heard >&2; exec \\"$0\\" \\"$@\\"", *sys.argv[1:]]
+        for errors in ("log", "discard"):
+            supervisor.hold(words, errors=errors, key=errors).request("echo")
+        supervisor.close()
+        logs = glob.glob(os.environ["HOLDFAST_HOME"] + "/state/*/logs/*.log")
+        print([pathlib.Path(one).read_text() for one in logs])
+        """
+        self.assertEqual(self.run_host(code), "['heard\\n']\n")  # and nothing on the host's own
+        told = self.run_python(START + "hold().request('echo')", "/bin/sh", "-c", "echo heard >&2; exec \"$0\" \"$@\"", *self.helper())
+        self.assertEqual(told.stderr, "heard\n")
+
     def test_dropping_everything_is_no_resource_warning(self) -> None:
         self.run_host("for _ in range(20):\n    hold().request('echo')\ngc.collect()\nsupervisor.close()")
         self.assert_nothing_left()
@@ -79,14 +93,23 @@ class Hosts(HoldfastTest):
             import threading
             kept = hold()
             kept.wait_ready()
-            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-            try:
-                kept.request("sleep", {"ms": 60000}, timeout=60)
-            except KeyboardInterrupt:
-                print("interrupted")
+            def interrupted(wait):
+                threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                try:
+                    wait()
+                except KeyboardInterrupt:
+                    print("interrupted")
+            interrupted(lambda: kept.request("sleep", {"ms": 60000}, timeout=60))
+            interrupted(lambda: kept.start("sleep", {"ms": 60000}, timeout=60).wait())
+            opening = kept.session(lambda on: on.request("sleep", {"ms": 60000}, timeout=60))
+            interrupted(lambda: opening.request("echo"))
+            opened = kept.session()
+            opened.request("echo")
+            interrupted(lambda: opened.request("sleep", {"ms": 60000}, timeout=60))
+            os._exit(0)  # the abandoned opening still waits for its answer
             """
         )
-        self.assertEqual(out, "interrupted\n")
+        self.assertEqual(out, "interrupted\n" * 4)
         self.assertTrue(eventually(lambda: not self.helpers()))
 
 

@@ -12,7 +12,7 @@ import unittest
 import weakref
 
 import holdfast
-from common import HoldfastTest, eventually
+from common import HoldfastTest, eventually, processes
 
 QUICK = {"stop_plan": "eof:500ms,term:500ms,kill"}
 
@@ -20,8 +20,8 @@ QUICK = {"stop_plan": "eof:500ms,term:500ms,kill"}
 class Provider:
     """As hosts build them: one per call, never closed, with a handler and a subscription of its own."""
 
-    def __init__(self, supervisor: holdfast.Supervisor, command: "list[str]") -> None:
-        self.hold = supervisor.hold(command, **QUICK)
+    def __init__(self, supervisor: holdfast.Supervisor, command: "list[str]", **options: object) -> None:
+        self.hold = supervisor.hold(command, **(options or QUICK))
         self.notes: "list[object]" = []
         self.hold.subscribe("note", self.on_note)
         self.hold.serve("host.llm.complete", self.complete)
@@ -51,7 +51,15 @@ class Supervisor(HoldfastTest):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         finally:
             os.close(pidfd)
-        self.assertTrue(eventually(lambda: pid not in self.helpers()))
+        self.assertTrue(eventually(lambda: pid not in processes(self.token, "")))
+
+    def test_the_first_words_of_a_helper_are_heard(self) -> None:
+        """They come before the keeper has said that it runs."""
+        words = "printf 'one\\ntwo\\n[3]\\n'; exec \"$0\" \"$@\""
+        with holdfast.Supervisor() as supervisor:
+            hold = supervisor.hold(["/bin/sh", "-c", words, *self.helper()])
+            self.assertEqual(hold.request("echo", [1]), [1])
+            self.assertEqual(hold.status["noise"], 3)
 
     def test_request_and_release(self) -> None:
         with self.supervisor.hold(self.helper(), **QUICK) as hold:
@@ -72,6 +80,69 @@ class Supervisor(HoldfastTest):
         del providers
         gc.collect()
         self.assertEqual([one() for one in gone], [None, None, None])
+        self.assert_nothing_left()
+
+    def test_three_dropped_providers_after_a_history(self) -> None:
+        """The same after a replaced generation, a second kill during the respawn, and five deaths at the start."""
+        counter = os.path.join(self.home, "starts")
+        histories = {
+            "stale generation": [],
+            "second kill": ["--start-ms=400"],
+            "five deaths": ["--counter=" + counter, "--die-first=5"],
+        }
+        for history, words in histories.items():
+            with self.subTest(history):
+                options = dict(QUICK, key=history, ready_by="health", health_method="health", health_while_starting=0.02)
+                options.update(respawn_initial=0.01, respawn_max=0.05)
+                providers = [Provider(self.supervisor, self.helper(*words), **options) for _ in range(3)]
+                hold = providers[0].hold
+                starts = 6 if history == "five deaths" else 1
+                self.assertEqual(hold.wait_ready(), starts)
+                if history == "stale generation":
+                    self.assertEqual([provider.hold.replace(1) for provider in providers], [2, 2, 2])
+                    starts = 2
+                if history == "second kill":
+                    self.kill(hold.pid)
+                    self.assertTrue(eventually(lambda: hold.status["generation"] == 2 and hold.pid != 0))
+                    self.kill(hold.pid)
+                    self.assertEqual(hold.replace(2), 3)
+                    starts = 3
+                self.assertEqual(len({provider.pid() for provider in providers}), 1)
+                self.assertEqual((len(self.helpers()), hold.status["starts"]), (1, starts))
+                gone = [weakref.ref(provider) for provider in providers]
+                del providers, hold
+                gc.collect()
+                self.assertEqual([one() for one in gone], [None, None, None])
+                self.assert_nothing_left()
+
+    def test_a_dropped_supervisor_ends_its_helpers_and_closes_its_holds(self) -> None:
+        supervisor = holdfast.Supervisor()
+        hold = supervisor.hold(self.helper("--daemon"), **QUICK)
+        hold.request("echo")
+        self.assertEqual(len(self.helpers()), 2)
+        del supervisor
+        gc.collect()
+        self.assertEqual(self.helpers(), [])
+        with self.assertRaises(holdfast.Closed) as closed:
+            hold.request("echo")
+        self.assertEqual(closed.exception.code, holdfast.ErrorCode.CLOSED)
+
+    def test_starting_tells_its_progress(self) -> None:
+        hold = self.supervisor.hold(
+            self.helper("--start-ms=1000"), ready_by="health", health_method="health", health_while_starting=0.02, **QUICK
+        )
+        self.assertTrue(eventually(lambda: hold.status["state"] == "starting" and hold.status["progress"] != ""))
+        self.assertEqual(hold.wait_ready(), 1)
+
+    def test_a_killed_keeper_takes_its_tree_along(self) -> None:
+        hold = self.supervisor.hold(self.helper("--daemon"), **QUICK)
+        before = {hold.request("pid"), *self.helpers()}
+        self.assertEqual(len(before), 2)
+        (keeper,) = processes(self.token, "holdfast-keep")
+        self.kill(keeper)
+        self.assertEqual(hold.replace(1), 2)
+        self.assertEqual(before & set(self.helpers()), set())
+        hold.close()
         self.assert_nothing_left()
 
     def test_callbacks_that_close_over_their_owner_do_not_pin_it(self) -> None:

@@ -40,6 +40,26 @@ class Wheel(HoldfastTest):
         self.assertEqual((done.stdout, done.stderr), ("['from a wheel']\n", ""))
         self.assert_nothing_left()
 
+    def test_hermes_finds_its_provider_by_the_entry_point(self) -> None:
+        folder = self.install()
+        code = (
+            "import importlib.metadata, sys\n"
+            "class Context:\n"
+            "    def register_memory_provider(self, provider): self.provider = provider\n"
+            "found, group = importlib.metadata.entry_points(), 'hermes_agent.memory_providers'\n"
+            "entry, = found.select(group=group) if hasattr(found, 'select') else found[group]\n"
+            "context = Context(); entry.load().register(context); provider = context.provider\n"
+            "assert (entry.name, provider.is_available()) == ('holdfast', True), provider.unavailable_reason()\n"
+            "provider.initialize('s', hermes_home=sys.argv[1]); provider.sync_turn('by the wheel', 'x')\n"
+            "assert provider._link.outbox.wait_empty(20); assert 'by the wheel' in provider.prefetch('wheel')\n"
+            "provider.shutdown(); print('fine')\n"
+        )
+        variables = {"HOLDFAST_HOME": self.home, "PYTHONPATH": folder, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", code, self.home], env=variables, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual((done.stdout, done.stderr), ("fine\n", ""))
+
     def test_its_record_is_true(self) -> None:
         folder = self.install()
         record = glob.glob(os.path.join(folder, "*.dist-info", "RECORD"))[0]

@@ -79,14 +79,14 @@ TEST_F(Leftovers, AreEndedUnderReplace) {
     sys::PidFd child = leave_one();
     Actor next = actor();
     EXPECT_SAYS(next.ask("acquire replace grace=60000"), "owned");
-    EXPECT_TRUE(child.ended());
+    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(Millis{10'000}))); // life is free an instant before
 }
 
 TEST_F(Leftovers, ThatIgnoreTermOrAreStoppedAreEndedToo) {
     sys::PidFd child = leave_one("ignore");
     Actor next = actor();
     EXPECT_SAYS(next.ask("acquire replace grace=100"), "owned");
-    EXPECT_TRUE(child.ended());
+    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(Millis{10'000})));
     next.kill();
 
     sys::PidFd stopped = leave_one();

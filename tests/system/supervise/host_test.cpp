@@ -1,6 +1,9 @@
 // What becomes of helpers when the host dies, exits, or forks.
 #include "supervise/fixture.hpp"
 
+#include "sys/fd.hpp"
+
+#include <algorithm>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +20,21 @@ protected:
         spec.in = harness::Stdio::pipe;
         return harness::Child::spawn(spec);
     }
+    // All threads of it: until the one that takes the signal is stopped, others may go on.
+    static bool stands_still(const harness::Child& host) {
+        return host.signal(SIGSTOP) && harness::eventually(Deadline::in(10s), [&] {
+                   const auto seen = harness::inspect(host.pid());
+                   return seen && seen->state == 'T';
+               });
+    }
+    [[nodiscard]] std::vector<sys::Fd> find_keepers() const {
+        std::vector<sys::Fd> out;
+        for (const auto& process : harness::marked_processes(home.mark().token()))
+            if (process.name == "holdfast-keep")
+                if (auto keeper = harness::open_pidfd(process.pid))
+                    out.push_back(std::move(*keeper));
+        return out;
+    }
 };
 
 TEST_F(SupervisorHost, G4AKilledHostLeavesNothing) {
@@ -26,6 +44,51 @@ TEST_F(SupervisorHost, G4AKilledHostLeavesNothing) {
     EXPECT_EQ(helpers().size(), 2U);
     ASSERT_TRUE(host->kill().has_value());
     expect_nothing_left();
+}
+
+// Host and keeper die together: nobody is left who knows of the tree, but the next supervisor of this home
+// finds it by lock and mark. The first half is the control: without the sweep, the tree lives on.
+TEST_F(SupervisorHost, G4TheNextStartEndsWhatADoubleKillLeft) {
+    auto host = start_host({});
+    ASSERT_TRUE(host.has_value());
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    ASSERT_EQ(helpers().size(), 2U);
+    // The host stands still, so that it cannot clean up between the two kills. (The other way round the
+    // kernel would wake a stopped keeper: its process group is orphaned by the host's death.)
+    ASSERT_TRUE(stands_still(*host));
+    const std::vector<sys::Fd> keepers = find_keepers();
+    ASSERT_EQ(keepers.size(), 1U);
+    ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
+    ASSERT_TRUE(harness::wait_pidfd(keepers[0].get(), Deadline::in(10s)).has_value());
+    ASSERT_TRUE(host->kill().has_value());
+    // Its input has ended, so the helper may leave by itself; its daemon does not.
+    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return helpers().empty(); }));
+    const Supervisor next = make();
+    expect_nothing_left(20s);
+}
+
+// Control of G4AKilledKeeperTakesItsTreeAlong: nobody but the supervisor ends the tree of a killed keeper.
+// While the host stands still, the tree lives.
+TEST_F(SupervisorHost, G4TheSupervisorIsWhoEndsTheTreeOfAKilledKeeper) {
+    auto host = start_host({});
+    ASSERT_TRUE(host.has_value());
+    ASSERT_TRUE(host->out().read_line(Deadline::in(10s)).has_value());
+    const auto before = helpers();
+    ASSERT_EQ(before.size(), 2U);
+    const auto alive = [&] {
+        return std::ranges::count_if(helpers(),
+                                     [&](pid_t pid) { return std::ranges::count(before, pid) != 0; });
+    };
+    ASSERT_TRUE(stands_still(*host));
+    const std::vector<sys::Fd> keepers = find_keepers();
+    ASSERT_EQ(keepers.size(), 1U);
+    ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
+    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return alive() == 0; }));
+    ASSERT_TRUE(host->signal(SIGCONT).has_value());
+    EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return alive() == 0; }));
+    EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return helpers().size() == 2; })) << "replaced";
+    ASSERT_TRUE(host->kill().has_value());
+    expect_nothing_left(20s);
 }
 
 // A forked child has copies of everything, and nobody may wait for them.

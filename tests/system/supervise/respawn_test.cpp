@@ -154,4 +154,20 @@ TEST_F(SupervisorTest, G4AKilledKeeperTakesItsTreeAlongAndIsReplaced) {
     expect_nothing_left();
 }
 
+// The keeper dies while the helper is being stopped: the rest of the stop is ours.
+TEST_F(SupervisorTest, G4AKeeperKilledDuringTheStopLeavesNothing) {
+    Supervisor supervisor = make();
+    HelperSpec spec = helper({"--daemon", "--ignore-eof"});
+    spec.stop_plan = "eof:60s,kill";
+    auto hold = supervisor.hold(spec);
+    ASSERT_TRUE(hold->request("echo").has_value());
+    hold->release();
+    for (const auto& process : harness::marked_processes(home.mark().token()))
+        if (process.name == "holdfast-keep")
+            kill_by_pid(process.pid);
+    expect_nothing_left(20s);
+    EXPECT_TRUE(harness::eventually(
+        Deadline::in(10s), [&] { return supervisor.status()[0].second.state == HelperState::idle; }));
+}
+
 } // namespace holdfast::supervise_test

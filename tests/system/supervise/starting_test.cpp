@@ -9,6 +9,13 @@ TEST_F(SupervisorTest, G7AStartThatMovesIsWaitedForHoweverLong) {
     spec.stall = 300ms; // much less than the start takes
     auto hold = supervisor.hold(spec);
     EXPECT_EQ(hold->status().state, HelperState::starting);
+    // Its health method says where it is; anybody can see that it moves.
+    std::string first;
+    EXPECT_TRUE(harness::eventually(Deadline::in(10s), [&] {
+        if (first.empty())
+            first = hold->status().progress;
+        return !first.empty() && hold->status().progress != first;
+    })) << first;
     const auto reply = hold->request("pid");
     EXPECT_EQ(reply->generation, 1U) << text_of(reply);
     EXPECT_EQ(hold->status().starts, 1U);
@@ -20,7 +27,10 @@ TEST_F(SupervisorTest, G7ProgressBySdNotifyCountsToo) {
     spec.ready_by = ReadyBy::notify;
     spec.stall = 300ms;
     auto hold = supervisor.hold(spec);
+    EXPECT_TRUE(
+        harness::eventually(Deadline::in(10s), [&] { return hold->status().progress.ends_with("/100"); }));
     EXPECT_EQ(hold->wait_ready().value_or(0), 1U);
+    EXPECT_EQ(hold->status().progress, "");
 }
 
 TEST_F(SupervisorTest, G7AStartThatStandsStillIsReplacedAndGivenUp) {

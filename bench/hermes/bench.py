@@ -1,0 +1,170 @@
+"""The figures of the Hermes provider, as rows of a table.
+
+    bench.py PLUGIN_FOLDER [TRACES]
+"""
+
+from __future__ import annotations
+
+import asyncio  # noqa: F401 - a host has it loaded already, so it is no cost of ours
+import atexit
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Callable, List
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "e2e", "hermes"))
+import sampler  # noqa: E402
+import sim  # noqa: E402
+
+WORDS = [a + b for a in "ba ce di fo gu ka le mi no pu ra se ti vo zu".split() for b in "ran lem tik sol gar nev dro pis".split()]
+
+
+def ms(function: "Callable[[], Any]") -> float:
+    began = time.perf_counter()
+    function()
+    return (time.perf_counter() - began) * 1000
+
+
+def median(values: "List[float]") -> float:
+    return statistics.median(values)
+
+
+def row(what: str, ours: float, baseline: "float | None", target: str) -> None:
+    base = f"{baseline:.2f} ms | {ours / baseline:.2f}" if baseline else " | "
+    print(f"| {what} | {ours:.2f} ms | {base} | {target} |", flush=True)
+
+
+def new_home() -> str:
+    home = os.path.realpath(tempfile.mkdtemp(prefix="hf-bench-hermes-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ["HOLDFAST_HOME"] = os.path.join(home, "hf")
+    return home
+
+
+def cold(plugin: str) -> int:
+    """In a process of its own: prints how long loading and the first initialize() took, and when the first recall was there."""
+    home = new_home()
+    loading = ms(lambda: sim.load_provider(plugin))
+    provider = sim.load_provider(plugin)
+    first = ms(lambda: provider.initialize("s", hermes_home=home))
+    print(loading, first, first + ms(lambda: provider.prefetch("anything")))
+    provider.shutdown()
+    return 0
+
+
+class Raw:
+    """The helper on a bare pipe: what everything here is measured against."""
+
+    def __init__(self, plugin: str, home: str) -> None:
+        self.process = subprocess.Popen(
+            [os.path.join(plugin, "lib", "holdfast", "holdfast-memory"), "--home=" + home, "--no-viewer"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1 << 20,
+        )
+
+    def send(self, number: int, method: str, params: "dict[str, Any]") -> None:
+        assert self.process.stdin is not None
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, method: str, params: "dict[str, Any]") -> Any:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.send(1, method, params)
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())["result"]
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def fill(plugin: str, data: str, traces: int) -> None:
+    chance = random.Random(1)
+    os.makedirs(data, mode=0o700)
+    raw = Raw(plugin, data)
+    assert raw.process.stdin is not None and raw.process.stdout is not None
+    episodes = []
+    for number in range(max(1, traces // 100)):
+        raw.ask("session.open", {"agent": "hermes", "sessionId": f"f{number}"})
+        episodes.append(raw.ask("episode.open", {"sessionId": f"f{number}"})["episodeId"])
+    for begin in range(0, traces, 500):
+        for number in range(begin, min(begin + 500, traces)):
+            at = number // 100 % len(episodes)
+            text = " ".join(chance.choice(WORDS) for _ in range(50))
+            raw.send(number, "turn.end", {"agent": "hermes", "sessionId": f"f{at}", "episodeId": episodes[at], "userText": text,
+                                          "agentText": "ok", "toolCalls": [], "ts": 1_700_000_000_000 + number * 1000})
+        raw.process.stdin.flush()
+        for number in range(begin, min(begin + 500, traces)):
+            raw.process.stdout.readline()
+    raw.close()
+
+
+def main(plugin: str, traces: int) -> int:
+    print(f"The load of the machine was {os.getloadavg()[0]:.1f} when it began; ratios are to the baseline of the same run.\n")
+    print("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|")
+    cold_ones = [
+        [float(word) for word in subprocess.run(
+            [sys.executable, __file__, "--cold", plugin], capture_output=True, text=True, check=True).stdout.split()]
+        for _ in range(15)
+    ]
+    bare = []
+    for _ in range(15):
+        home = new_home()
+
+        def first_answer() -> None:
+            raw = Raw(plugin, home)
+            raw.ask("memory.search", {"query": "anything"})
+            raw.close()
+
+        bare.append(ms(first_answer))
+    row("loading the plugin, once per host process", median([one[0] for one in cold_ones]), None, "")
+    row("`initialize()`, cold", median([one[1] for one in cold_ones]), None, "under 30 ms")
+    recalled = median([one[2] for one in cold_ones])
+    row("the same to the first recall; beside a bare spawn, search and end", recalled, median(bare), "")
+
+    home = new_home()
+    data = os.path.join(home, "holdfast", "memory")
+    fill(plugin, data, traces)
+    raw = Raw(plugin, data)
+    chance = random.Random(2)
+    questions = [" ".join(chance.choice(WORDS) for _ in range(6)) for _ in range(300)]
+    raw.ask("memory.search", {"query": questions[0]})
+    bare = [
+        ms(lambda: raw.ask("turn.start", {"agent": "hermes", "sessionId": "raw", "userText": one, "ts": int(time.time() * 1000)}))
+        for one in questions
+    ]
+    raw.close()
+    provider = sim.load_provider(plugin)
+    provider.initialize("s", hermes_home=home)
+    while not provider.prefetch(questions[0]):
+        time.sleep(0.01)
+    warm = []
+    for number in range(500):
+        fresh = sim.load_provider(plugin)
+        warm.append(ms(lambda: fresh.initialize(f"w{number % 7}", hermes_home=home)))
+    row("`initialize()` while the helper lives", median(warm), None, "under 1 ms")
+    times = [ms(lambda: provider.prefetch(one)) for one in questions]
+    row(f"`prefetch` at {traces:,} traces; beside `turn.start` on a bare pipe", median(times), median(bare), "under 8 ms")
+    times = [ms(lambda: provider.sync_turn(one, "ok")) for one in questions]
+    row("`sync_turn`, with the turn on disk when it returns", median(times), None, "")
+    provider._link.outbox.wait_empty(30)
+    many = [sim.load_provider(plugin) for _ in range(500)]
+    for number, one in enumerate(many):
+        one.initialize(f"m{number}", hermes_home=home)
+    many[-1].prefetch(questions[1])
+    print(f"| processes of 500 providers | {len(sampler.helpers_of(data))} | 500 | | 1 |", flush=True)
+    for one in many:
+        one.shutdown()
+    provider.shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--cold":
+        sys.exit(cold(sys.argv[2]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 30_000))

@@ -1,0 +1,52 @@
+"""Waiting in the library, so that the main thread still hears a Ctrl-C."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, List, Optional, TypeVar
+
+from ._support import Seconds, milliseconds
+from .errors import ErrorCode, check
+
+TIMED_OUT = int(ErrorCode.TIMED_OUT)
+SLICE_MS = 100  # how long the main thread waits before it looks for signals
+
+
+def wait_interruptibly(wait: "Callable[[int], int]", timeout: "Optional[Seconds]") -> None:
+    """Waits in the library. On the main thread in slices, because only between them Python hears a Ctrl-C."""
+    left = milliseconds(timeout)
+    if threading.current_thread() is not threading.main_thread():
+        check(wait(left))
+        return
+    while True:
+        piece = SLICE_MS if left < 0 else min(left, SLICE_MS)
+        code = wait(piece)
+        if left >= 0:
+            left -= piece
+        if code != TIMED_OUT or left == 0:
+            check(code)
+            return
+
+
+_T = TypeVar("_T")
+
+
+def beside(function: "Callable[[], _T]") -> "_T":
+    """Runs what cannot wait in slices. On the main thread it runs on another one, while this one hears a Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    outcome: "List[Any]" = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            outcome.extend((True, function()))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            outcome.extend((False, error))
+        done.set()
+
+    threading.Thread(target=run, name="holdfast-beside", daemon=True).start()
+    done.wait()
+    if not outcome[0]:
+        raise outcome[1]
+    return outcome[1]  # type: ignore[no-any-return]
