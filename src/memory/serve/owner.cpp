@@ -104,7 +104,9 @@ Protocol* Owner::protocol_named(const std::string& name) {
 }
 
 std::shared_ptr<std::atomic<bool>> Owner::barrier() {
-    auto passed = std::make_shared<std::atomic<bool>>(false);
+    auto passed = std::make_shared<std::atomic<bool>>(service_->pending() == 0);
+    if (*passed)
+        return passed; // nothing was asked: no need to wait for a store that is still being opened
     service_->submit([](WriteContext&) -> Result<void> { return {}; },
                      [this, passed](Result<void>) {
                          *passed = true;

@@ -139,6 +139,12 @@ RunEnd Owner::close() {
         return end;
     }
     const auto failure = service_->failure();
+    if (failure.empty() && !service_->is_open()) {
+        // Nobody wants anything, and the store is still being opened: whoever comes next opens it.
+        end.code = lost_ ? 1 : 0;
+        end.at_once = true;
+        return end;
+    }
     service_->close();
     clients_.clear(); // their connections end: they look for the next owner
     slot_.release();
