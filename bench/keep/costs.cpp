@@ -7,24 +7,6 @@ namespace holdfast::bench {
 
 namespace {
 
-// From the start of `argv` to the first word of the animal at its end.
-double until_ready(const harness::HoldfastHome& home, const Words& before) {
-    auto spec = home.command({});
-    spec.argv = before;
-    for (const std::string& word : home.animal("echo_server"))
-        spec.argv.push_back(word);
-    spec.in = harness::Stdio::pipe;
-    const double begin = now_ms();
-    auto child = harness::Child::spawn(spec);
-    if (!child || !child->out().read_until("ready", harness::Deadline::in(patience)))
-        give_up("echo_server did not start");
-    const double took = now_ms() - begin;
-    child->close_in();
-    if (!child->wait(harness::Deadline::in(patience)))
-        give_up("echo_server did not end");
-    return took;
-}
-
 double private_kb(pid_t pid) {
     const std::string text =
         harness::read_file("/proc/" + std::to_string(pid) + "/smaps_rollup").value_or("");
@@ -42,10 +24,11 @@ double private_kb(pid_t pid) {
 void measure_start(int rounds) {
     const harness::HoldfastHome home;
     std::vector<double> ours, direct;
-    (void)until_ready(home, {harness::program("holdfast"), "run", "--"}); // the directories are there now
+    (void)until_first_word(home,
+                           {harness::program("holdfast"), "run", "--"}); // the directories are there now
     for (int i = 0; i < rounds; ++i) {
-        ours.push_back(until_ready(home, {harness::program("holdfast"), "run", "--"}));
-        direct.push_back(until_ready(home, {}));
+        ours.push_back(until_first_word(home, {harness::program("holdfast"), "run", "--"}));
+        direct.push_back(until_first_word(home, {}));
     }
     row("start to the helper's first word, p50; beside direct", quantile(ours, 0.5), quantile(direct, 0.5),
         "ms", "at most 3 ms more");

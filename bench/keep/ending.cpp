@@ -128,8 +128,8 @@ void measure_ending(int rounds) {
         polling.push_back(host_death_to_empty_by_polling(10, 300 + 450 * i));
     row("host SIGKILL to tree of ten empty, `--stop now`, p50; beside a watchdog that looks every 2 s",
         quantile(ours, 0.5), quantile(polling, 0.5), "ms", "under 1 ms");
-    row("the same; beside a bare loop of kill, which nobody had to wake", quantile(ours, 0.5), quantile(floor, 0.5),
-        "ms", "");
+    row("the same; beside a bare loop of kill, which nobody had to wake", quantile(ours, 0.5),
+        quantile(floor, 0.5), "ms", "");
     row("the same, p99", quantile(ours, 0.99), quantile(polling, 0.99), "ms", "under 10 ms");
     row("100 processes ended, p50; beside a bare loop of kill", quantile(asked, 0.5), quantile(bare, 0.5),
         "ms", "at most 2x");

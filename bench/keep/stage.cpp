@@ -72,4 +72,21 @@ void wait_all(const std::vector<sys::Fd>& pidfds) {
             give_up("a process did not end");
 }
 
+double until_first_word(const harness::HoldfastHome& home, const Words& before) {
+    auto spec = home.command({});
+    spec.argv = before;
+    for (const std::string& word : home.animal("echo_server"))
+        spec.argv.push_back(word);
+    spec.in = harness::Stdio::pipe;
+    const double begin = now_ms();
+    auto child = harness::Child::spawn(spec);
+    if (!child || !child->out().read_until("ready", harness::Deadline::in(patience)))
+        give_up("echo_server did not start");
+    const double took = now_ms() - begin;
+    child->close_in();
+    if (!child->wait(harness::Deadline::in(patience)))
+        give_up("echo_server did not end");
+    return took;
+}
+
 } // namespace holdfast::bench

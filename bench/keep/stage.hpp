@@ -27,6 +27,9 @@ void row(const std::string& what, double ours, double baseline, const std::strin
 void row_text(const std::string& what, const std::string& ours, const std::string& baseline,
               const std::string& target);
 
+// From the start of `before` with the animal echo_server at its end to that one's first word, in ms.
+double until_first_word(const harness::HoldfastHome& home, const Words& before);
+
 // A shell with n - 1 sleepers below it.
 Words sleepers(int n);
 

@@ -17,7 +17,7 @@ export async function useEverything(client, resourceMissing) {
     return { text: result.content[0].text, failed: Boolean(result.isError) };
   };
 
-  const stored = await use("remember", { text: "Ada's heron lives in the reeds behind the mill", tags: ["birds"] });
+  const stored = await use("remember", { text: "The heron lives in the reeds behind the mill", tags: ["birds"] });
   const id = /tr_\w+/.exec(stored.text)[0];
   for (let i = 0; i < 30; i++) await use("remember", { text: `Filler ${i}: ${"long words about nothing in particular ".repeat(40)}` });
 

@@ -12,7 +12,7 @@ const day = 86_400_000;
 const now = Date.now();
 const topics = [
   ["The staging database does not answer since this morning. Can you look?", "It moved to port 5433 with the upgrade on Tuesday; both workers answer again."],
-  ["Please book the train to Lyon for Ada and me", "Done: Thursday, 08:12 from Basel, two seats by the window."],
+  ["Please book the train to Lyon for the two of us", "Done: Thursday, 08:12 from Basel, two seats by the window."],
   ["What was the name of the café near the archive?", "Café Sperling. You liked the window tables."],
   ["Why did the nightly build fail?", "The runner had no space left: 41 GB of old layers. I removed those older than two weeks."],
 ];

@@ -3,6 +3,7 @@
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
 #include "support/memory_home.hpp"
+#include "support/memory_turns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -33,27 +34,9 @@ public:
     }
     std::string add(const std::string& session_id, const std::string& text, std::int64_t ts,
                     const char* agent = "a") {
-        std::string id;
-        const auto done = store->write([&](WriteContext& context) -> Result<void> {
-            Session session{.id = session_id, .agent = agent, .opened_at = ts};
-            if (auto added = add_session(context, session); !added)
-                return added;
-            Episode episode{.id = "ep_" + session_id, .session_row = session.row, .opened_at = ts};
-            if (auto added = add_episode(context, episode); !added)
-                return added;
-            Trace trace;
-            trace.id = make_id("tr_");
-            trace.session_row = session.row;
-            trace.episode_row = episode.row;
-            trace.ts = ts;
-            trace.kind = "turn";
-            trace.user_text = text;
-            auto added = add_trace(context, trace);
-            id = trace.id;
-            return added;
-        });
-        EXPECT_TRUE(done);
-        return id;
+        const auto id = test::add_turn(*store, session_id, text, ts, agent);
+        EXPECT_TRUE(id);
+        return id.value_or("");
     }
     std::vector<std::string> ask(RecallQuery query) const {
         auto answer = recall->search(query);

@@ -4,6 +4,7 @@
 #include "memory/store/schema.hpp"
 #include "memory/store/store.hpp"
 #include "support/memory_home.hpp"
+#include "support/memory_turns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,7 @@
 namespace holdfast::memory {
 namespace {
 
+using test::add_turn;
 using test::TempHome;
 
 std::unique_ptr<Store> open_store(const TempHome& home, std::vector<Progress>* phases = nullptr) {
@@ -28,32 +30,6 @@ std::unique_ptr<Store> open_store(const TempHome& home, std::vector<Progress>* p
     });
     EXPECT_TRUE(store) << store.error().message;
     return store ? std::move(*store) : nullptr;
-}
-
-Result<std::string> add_turn(Store& store, const std::string& session_id, const std::string& text,
-                             std::int64_t ts) {
-    std::string id;
-    auto done = store.write([&](WriteContext& context) -> Result<void> {
-        Session session{.id = session_id, .agent = "test", .opened_at = ts};
-        if (auto added = add_session(context, session); !added)
-            return added;
-        Episode episode{.id = "ep_" + session_id, .session_row = session.row, .opened_at = ts};
-        if (auto added = add_episode(context, episode); !added)
-            return added;
-        Trace trace;
-        trace.id = make_id("tr_");
-        trace.session_row = session.row;
-        trace.episode_row = episode.row;
-        trace.ts = ts;
-        trace.kind = "turn";
-        trace.user_text = text;
-        auto added = add_trace(context, trace);
-        id = trace.id;
-        return added;
-    });
-    if (!done)
-        return std::unexpected(done.error());
-    return id;
 }
 
 TEST(MemoryStore, keeps_what_it_answered_across_a_reopen) {
