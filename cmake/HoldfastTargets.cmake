@@ -18,6 +18,9 @@ endif()
 
 # What nearly every file includes, parsed once for the libraries and once for the tests. A file still includes
 # what it uses: the linter compiles without these.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(hf_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>) # or ccache cannot follow
+endif()
 set(hf_common_headers <algorithm> <array> <chrono> <cstdint> <expected> <functional> <map> <memory> <optional> <string>
                       <string_view> <utility> <vector>)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/empty.cpp CONTENT "") # written only when it is not there
@@ -44,12 +47,16 @@ function(hf_program name)
   endif()
 endfunction()
 
+# The tests' own code has nothing to gain from the optimiser, which is most of the time it takes to compile.
+set(hf_test_options $<$<CONFIG:Release>:-Og>)
+
 add_custom_target(thread_tests)
 if(HOLDFAST_TESTS)
   find_package(GTest REQUIRED)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/main.cpp CONTENT "int main() {}\n")
   add_executable(hf_test_headers ${CMAKE_BINARY_DIR}/pch/main.cpp)
   target_link_libraries(hf_test_headers PRIVATE hf_flags GTest::gtest)
+  target_compile_options(hf_test_headers PRIVATE ${hf_test_options})
   target_precompile_headers(hf_test_headers PRIVATE ${hf_common_headers} <filesystem> <mutex> <set> <thread>
                                                     <gtest/gtest.h>)
 endif()
@@ -65,6 +72,7 @@ function(hf_test name)
   target_link_libraries(${name} PRIVATE hf_flags ${arg_LINK} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE HOLDFAST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
                                              HOLDFAST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_compile_options(${name} PRIVATE ${hf_test_options})
   target_precompile_headers(${name} REUSE_FROM hf_test_headers)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")

@@ -13,6 +13,9 @@ namespace {
 // ticks, below which a measurement means nothing.
 constexpr std::uint64_t idle_cpu_floor_ms = 20;
 constexpr std::uint64_t idle_cpu_share = 10; // one tenth of the window
+// On a busy machine a computation gets next to nothing. Whoever wants more than its share there wants all the
+// time; a timer only waits for its turn when it wakes.
+constexpr std::uint64_t idle_wanted_share = 2; // half of the window, got or waited for
 constexpr std::uint64_t idle_io_bytes = std::uint64_t{64} * 1024;
 
 std::string_view thing(const Channel& channel) {
@@ -58,8 +61,10 @@ std::string way_in(const ProcessFacts& member, const std::unordered_set<int>& tr
     return {};
 }
 
-bool is_busy(std::uint64_t cpu_ms, std::uint64_t io_bytes, const Case& the) {
-    return cpu_ms > std::max(idle_cpu_floor_ms, the.snapshot.window_ms / idle_cpu_share) ||
+bool is_busy(std::uint64_t cpu_ms, std::uint64_t wait_ms, std::uint64_t io_bytes, const Case& the) {
+    const std::uint64_t window = the.snapshot.window_ms;
+    return cpu_ms > std::max(idle_cpu_floor_ms, window / idle_cpu_share) ||
+           cpu_ms + wait_ms > std::max(idle_cpu_floor_ms, window / idle_wanted_share) ||
            io_bytes > idle_io_bytes;
 }
 
@@ -188,7 +193,8 @@ std::optional<Finding> judge(const ProcessFacts& process, const Case& the) {
 std::vector<std::string> doubts_about_tree(const std::vector<int>& tree, const Case& the) {
     std::vector<std::string> out;
     std::unordered_set<int> members(tree.begin(), tree.end());
-    std::uint64_t cpu_ms = 0, io_bytes = 0;
+    std::uint64_t cpu_ms = 0, wait_ms = 0, io_bytes = 0;
+    std::string running;
     for (int pid : tree) {
         const ProcessFacts* member = the.lineage.find(pid);
         if (!member || member->state == 'Z')
@@ -213,11 +219,16 @@ std::vector<std::string> doubts_about_tree(const std::vector<int>& tree, const C
         if (std::string way = way_in(*member, members, the); !way.empty())
             out.push_back(std::move(way));
         cpu_ms += member->activity.cpu_ms;
+        wait_ms += member->activity.wait_ms;
+        if (member->activity.runnable)
+            running = std::move(who);
         io_bytes += member->activity.io_bytes;
     }
-    if (is_busy(cpu_ms, io_bytes, the))
-        out.push_back(cat("it is at work: ", cpu_ms, " ms of CPU and ", io_bytes, " bytes within ",
-                          the.snapshot.window_ms, " ms"));
+    if (is_busy(cpu_ms, wait_ms, io_bytes, the))
+        out.push_back(cat("it is at work: ", cpu_ms, " ms of CPU, ", wait_ms, " ms of waiting for it, and ",
+                          io_bytes, " bytes within ", the.snapshot.window_ms, " ms"));
+    else if (!running.empty())
+        out.push_back(cat(running, " runs, or waits for a processor"));
     return out;
 }
 

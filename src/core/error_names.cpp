@@ -46,6 +46,8 @@ std::string_view name_of(Errc code) noexcept {
         return "protocol";
     case Errc::cancelled:
         return "cancelled";
+    case Errc::cannot_create:
+        return "cannot_create";
     }
     return "unknown";
 }

@@ -47,6 +47,7 @@ json::object to_json_object(const HelperFacts& facts) {
     out["stop_plan"] = facts.stop_plan;
     out["spare"] = to_array(facts.spare);
     out["containment"] = facts.containment;
+    out["cgroup_place"] = facts.cgroup_place;
     out["log"] = facts.log;
     out["slot"] = facts.slot;
     out["registered"] = facts.registered;
@@ -70,6 +71,7 @@ HelperFacts helper_facts_from(const json::object& object) {
     out.stop_plan = text_field(object, "stop_plan");
     out.spare = texts_field(object, "spare");
     out.containment = text_field(object, "containment");
+    out.cgroup_place = text_field(object, "cgroup_place");
     out.log = text_field(object, "log");
     out.slot = text_field(object, "slot");
     out.registered = bool_field(object, "registered");

@@ -22,6 +22,7 @@ struct HelperFacts {
     std::string stop_plan;
     std::vector<std::string> spare;
     std::string containment;   // "plain", "cgroup", "pidns"
+    std::string cgroup_place;  // the cgroup in which the keeper makes one for the helper, if it does
     std::string log;           // path of the copy of stderr, if any
     std::string slot;          // the slot it runs under, if any
     bool registered = false;   // started by a host itself and only registered here: there is no keeper

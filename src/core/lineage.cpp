@@ -116,10 +116,7 @@ std::string proof_of_dead_starter(const ProcessFacts& process, const Lineage& li
         return cat("it was born in session ", process.session, " and its parent is now ",
                    printable(parent->comm), " (", parent->pid(),
                    "), which is not of that session: whoever started it is dead");
-    // The scope of a login session is left out: a remote command whose connection broke looks the same, and
-    // its user may count on it.
-    if (is_systemd(*parent) && process.unit.ends_with(".scope") && !process.unit.starts_with("session-") &&
-        process.unit != "init.scope")
+    if (is_systemd(*parent) && is_started_by_others(process.unit))
         return cat("its parent is now systemd (", parent->pid(), "), which starts nothing inside ",
                    printable(process.unit), ": whoever started it is dead");
     return {};
@@ -151,6 +148,10 @@ std::string unit_of_cgroup(std::string_view text) {
             found = innermost;
     }
     return found;
+}
+
+bool is_started_by_others(std::string_view unit) {
+    return unit.ends_with(".scope") && !unit.starts_with("session-") && unit != "init.scope";
 }
 
 bool is_service(std::string_view unit) {

@@ -49,6 +49,10 @@ std::string proof_of_dead_starter(const ProcessFacts& process, const Lineage& li
 // hierarchy).
 std::string unit_of_cgroup(std::string_view text);
 
+// A scope holds what others than systemd started. The scope of a login session is left out: a remote command
+// whose connection broke looks the same, and its user may count on it.
+bool is_started_by_others(std::string_view unit);
+
 // A service is a unit that a service manager started: every *.service except the user managers
 // (user@1000.service).
 bool is_service(std::string_view unit);

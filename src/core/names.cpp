@@ -1,5 +1,6 @@
 #include "core/names.hpp"
 
+#include "core/printable.hpp"
 #include "core/text.hpp"
 
 namespace holdfast::core {
@@ -20,7 +21,7 @@ Result<void> check(std::string_view what, std::string_view name, std::size_t lim
     for (char c : name)
         if (!is_letter_or_digit(c) && extra.find(c) == std::string_view::npos)
             return fail(Errc::invalid_argument,
-                        cat("the ", what, " \"", name,
+                        cat("the ", what, " \"", printable(name),
                             "\" has a character that is not allowed; use letters, digits and ", extra));
     return {};
 }
@@ -30,9 +31,11 @@ Result<void> check(std::string_view what, std::string_view name, std::size_t lim
 Result<void> check_slot_name(std::string_view name) {
     if (auto ok = check("slot name", name, max_slot_name, "._-"); !ok)
         return ok;
-    if (name.front() == '.')
+    // A dot would hide its files, a dash would make it an option of every command that is given it.
+    if (name.front() == '.' || name.front() == '-')
         return fail(Errc::invalid_argument,
-                    cat("the slot name \"", name, "\" starts with a dot; start with a letter or digit"));
+                    cat("the slot name \"", name, "\" starts with a ", name.front() == '.' ? "dot" : "dash",
+                        "; start with a letter or digit"));
     return {};
 }
 

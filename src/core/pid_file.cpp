@@ -10,8 +10,9 @@ namespace holdfast::core {
 
 namespace {
 constexpr std::int64_t largest_pid = 4'194'304;
-constexpr double seconds_not_ticks = 1e9; // September 2001; as ticks it would be 115 days of uptime at 100 Hz
-constexpr double start_tolerance = 2.0;   // seconds
+// When a process started, in seconds since 1970, is told by the kernel from a boot time in whole seconds, and
+// that moves when the clock is set.
+constexpr double start_tolerance = 2.0;
 } // namespace
 
 std::optional<PidFileEntry> parse_pid_file(std::string_view text) {
@@ -62,10 +63,23 @@ std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<
 PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix) {
     if (!entry.start_time)
         return PidFileProof::unproven;
-    bool same = *entry.start_time >= seconds_not_ticks
-                    ? std::fabs(*entry.start_time - start_unix) <= start_tolerance
-                    : *entry.start_time == static_cast<double>(start_ticks);
+    // Not told apart by their size: after 116 days of uptime ticks are as large as seconds.
+    bool same = *entry.start_time == static_cast<double>(start_ticks) ||
+                std::fabs(*entry.start_time - start_unix) <= start_tolerance;
     return same ? PidFileProof::proven : PidFileProof::recycled;
+}
+
+bool may_have_written(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix,
+                      double file_unix) {
+    switch (judge_pid_file(entry, start_ticks, start_unix)) {
+    case PidFileProof::proven:
+        return true;
+    case PidFileProof::recycled:
+        return false;
+    case PidFileProof::unproven:
+        break;
+    }
+    return start_unix <= file_unix + start_tolerance;
 }
 
 } // namespace holdfast::core

@@ -11,7 +11,7 @@ namespace holdfast::core {
 
 struct PidFileEntry {
     int pid = 0;
-    std::optional<double> start_time; // ticks since boot, or seconds since 1970 when large
+    std::optional<double> start_time; // ticks since boot, or seconds since 1970: writers differ
     std::vector<std::string> argv;
     std::string kind;
 };
@@ -31,7 +31,13 @@ enum class PidFileProof {
     unproven, // nothing to tell by
 };
 // `start_unix` is when the process started, in seconds since 1970, from boot time and ticks: good to a second
-// or so.
+// or so. A start time that fits either way proves; recycled is only what fits neither. Ticks are exact to
+// 10 ms; seconds prove to within 2 s, so a number that was given away again in that time would pass.
 PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix);
+
+// Whether the living process of that number can be the one that wrote the file, last changed at `file_unix`:
+// without a start time in it, one that began after that is another.
+bool may_have_written(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix,
+                      double file_unix);
 
 } // namespace holdfast::core

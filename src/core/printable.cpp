@@ -1,5 +1,6 @@
 #include "core/printable.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -7,8 +8,15 @@ namespace holdfast::core {
 
 namespace {
 
-// Length of the UTF-8 character at the start of `text`; 0 when there is none.
-std::size_t character_length(std::string_view text) {
+bool is_control(std::string_view character) {
+    const auto lead = static_cast<unsigned char>(character[0]);
+    return lead < 0x20 || lead == 0x7f ||
+           (lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0); // U+0080 to U+009F
+}
+
+} // namespace
+
+std::size_t utf8_length(std::string_view text) {
     auto lead = static_cast<unsigned char>(text[0]);
     std::size_t length = lead < 0x80         ? 1
                          : lead >> 5 == 0x6  ? 2
@@ -27,18 +35,15 @@ std::size_t character_length(std::string_view text) {
             return 0;
         code = code << 6 | (byte & 0x3fU);
     }
-    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
     bool surrogate = code >= 0xd800 && code < 0xe000;
-    return control || surrogate || code > 0x10ffff || code < smallest[length] ? 0 : length;
+    return surrogate || code > 0x10ffff || code < smallest[length] ? 0 : length;
 }
-
-} // namespace
 
 std::string printable(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        std::size_t length = character_length(text);
-        if (length == 0) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0 || is_control(text)) {
             out += '?';
             text.remove_prefix(1);
         } else {
@@ -47,6 +52,20 @@ std::string printable(std::string_view text) {
         }
     }
     return out;
+}
+
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const auto length = utf8_length(text);
+        if (length == 0)
+            return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+std::size_t shown_width(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
 }
 
 } // namespace holdfast::core

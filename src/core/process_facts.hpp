@@ -44,6 +44,8 @@ struct Link {
 struct Activity {
     bool measured = false; // seen at both ends of the window, with the same start, parent and session
     std::uint64_t cpu_ms = 0;
+    std::uint64_t wait_ms = 0; // it wanted a processor, and others had it
+    bool runnable = false;     // it ran or wanted to at the second look, and whenever it was looked at since
     std::uint64_t io_bytes = 0;
 
     bool operator==(const Activity&) const = default;
@@ -59,6 +61,7 @@ struct ProcessFacts {
     std::uint64_t age_ms = 0;
     std::uint64_t memory = 0; // resident bytes; shared pages count in each process
     std::uint64_t cpu_ms = 0;
+    std::uint64_t wait_ms = 0;
     std::uint64_t io_bytes = 0;
 
     int uid = -1;

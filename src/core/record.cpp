@@ -7,6 +7,7 @@ namespace holdfast::core {
 
 std::string to_json(const Record& record) {
     json::object out;
+    out["written"] = record.written;
     out["schema"] = record_schema;
     out["name"] = record.name;
     out["epoch"] = record.epoch;
@@ -29,6 +30,7 @@ std::string to_json(const Record& record) {
     out["takeovers"] = std::move(takeovers);
     if (record.helper)
         out["helper"] = to_json_object(*record.helper);
+    out["whole"] = record.written;
     return json::serialize(out) + "\n";
 }
 
@@ -44,6 +46,9 @@ std::optional<Record> record_from_json(std::string_view text) {
         return std::nullopt;
 
     Record out;
+    out.written = unsigned_field(*object, "written");
+    if (unsigned_field(*object, "whole") != out.written)
+        return std::nullopt;
     out.name = text_field(*object, "name");
     out.epoch = unsigned_field(*object, "epoch");
     out.phase = *phase;

@@ -18,6 +18,10 @@ inline constexpr int record_schema = 1;
 inline constexpr std::size_t max_record_bytes = std::size_t{256} * 1024; // a larger file is no record of ours
 
 struct Record {
+    // Different for each text that is written. It stands at both ends of the text, and one with two different
+    // ones is no record: a reader that was overtaken by two writers may see the head of one and the tail of
+    // another.
+    std::uint64_t written = 0;
     std::string name;
     std::uint64_t epoch = 0;
     Phase phase = Phase::starting;

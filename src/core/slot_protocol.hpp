@@ -1,5 +1,6 @@
 // The contender's side of the slot protocol as a table (docs/slot-protocol.md). Pure: what to do next, given
-// where we are and what was seen. src/slot/contender.cpp carries the effects out; a test runs every cell.
+// where we are and what was seen. src/slot/contender.cpp carries the effects out;
+// tests/system/slot/cells_test.cpp sees that every cell is run.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@ namespace holdfast::core {
 
 namespace {
 
-constexpr std::array<std::pair<StopReason, std::string_view>, 11> reason_names{{
+constexpr std::array<std::pair<StopReason, std::string_view>, 12> reason_names{{
     {StopReason::input_closed, "input_closed"},
     {StopReason::host_gone, "host_gone"},
     {StopReason::front_gone, "front_gone"},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<StopReason, std::string_view>, 11> reason_names{{
     {StopReason::max_life, "max_life"},
     {StopReason::memory, "memory"},
     {StopReason::slot_lost, "slot_lost"},
+    {StopReason::output_closed, "output_closed"},
 }};
 
 std::string_view word_of(StopAction action) {

@@ -48,6 +48,7 @@ enum class StopReason {
     max_life,
     memory,
     slot_lost,
+    output_closed, // nobody reads the terminal that the helper was given
 };
 std::string_view name_of(StopReason reason) noexcept;
 std::optional<StopReason> stop_reason_named(std::string_view name) noexcept;

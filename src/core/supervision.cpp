@@ -112,6 +112,10 @@ void note(Supervision& state, const Event& event, Trigger trigger) {
             (state.phase == HelperPhase::ready || state.phase == HelperPhase::ready_unheld))
             ++state.health_misses;
         break;
+    case EventKind::replace:
+        if (event.generation == state.generation && facts_of(state.phase).process == Process::asked)
+            state.unwanted = event.generation;
+        break;
     case EventKind::timer: // it has fired: it is no longer armed
         if (trigger != Trigger::noted)
             due_of(state, event.timer) = never;
@@ -252,6 +256,10 @@ Step step(const Supervision& state, const Event& event, Moment now, double dice,
         step_in_place(result.state, exited, now, dice, policy, table, result.effects);
     }
     step_in_place(result.state, event, now, dice, policy, table, result.effects);
+    // What could not be replaced before it was there is replaced now.
+    if (event.kind == EventKind::spawned && !is_stale(state, event) && state.unwanted == state.generation)
+        step_in_place(result.state, Event::of(EventKind::replace, event.generation), now, dice, policy, table,
+                      result.effects);
     return result;
 }
 

@@ -69,7 +69,8 @@ enum class EventKind : std::uint8_t {
     exited,
     answered, // it answered something: it is not wedged
     health_missed,
-    replace, // somebody saw this generation fail
+    replace, // somebody wants another than this generation; one that is being started is replaced once it
+             // runs
     timer,
     retry,
     shutdown,
@@ -147,6 +148,7 @@ struct Supervision {
     HelperPhase phase = HelperPhase::idle;
     std::uint32_t holds = 0;
     Generation generation = 0; // of the latest start; 0 before the first
+    Generation unwanted = 0;   // somebody asked for its replacement while it was being started
     Backoff backoff;
     Moment not_before{0}; // no start before this, unless somebody says retry
     std::array<Moment, timer_count> due{never, never, never, never};

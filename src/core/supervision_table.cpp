@@ -71,6 +71,7 @@ constexpr Entry entries[] = {
     {spawning, T::spawned, starting, ask_arm_stall},
     {spawning, T::spawn_failed, backoff, ask_count_failure | ask_arm_backoff},
     {spawning, T::spawn_failed_final, failed, ask_count_failure | ask_tell_failed},
+    {spawning, T::retry, spawning, ask_forget},
     {spawning, T::shutdown, closing_spawn},
 
     {abandoned, T::hold, spawning},
@@ -78,6 +79,7 @@ constexpr Entry entries[] = {
     {abandoned, T::spawned, stopping, ask_end_now},
     {abandoned, T::spawn_failed, idle, ask_count_failure},
     {abandoned, T::spawn_failed_final, failed, ask_count_failure},
+    {abandoned, T::retry_unheld, abandoned, ask_forget},
     {abandoned, T::shutdown, closing_spawn},
 
     {starting, T::last_release, stopping, ask_drain},

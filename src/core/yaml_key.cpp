@@ -1,6 +1,7 @@
 #include "core/yaml_key.hpp"
 
 #include "core/text.hpp"
+#include "core/yaml_lines.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -9,34 +10,7 @@ namespace holdfast::core {
 
 namespace {
 
-struct Line {
-    std::size_t begin = 0;
-    std::size_t end = 0;  // before the line end
-    std::size_t next = 0; // after it
-    std::size_t indent = 0;
-    bool content = false; // neither blank nor only a comment
-};
-
-std::vector<Line> lines_of(std::string_view text) {
-    std::vector<Line> lines;
-    for (std::size_t at = 0; at < text.size();) {
-        Line line;
-        line.begin = at;
-        std::size_t newline = text.find('\n', at);
-        line.next = newline == text.npos ? text.size() : newline + 1;
-        line.end = newline == text.npos ? text.size() : newline;
-        if (line.end > line.begin && text[line.end - 1] == '\r')
-            --line.end;
-        std::size_t first = text.find_first_not_of(' ', at);
-        line.indent = std::min(first, line.end) - at;
-        line.content = first < line.end && text[first] != '#';
-        if (line.content && text.substr(first, line.end - first).find_first_not_of(" \t") == text.npos)
-            line.content = false;
-        lines.push_back(line);
-        at = line.next;
-    }
-    return lines;
-}
+using Line = YamlLine;
 
 // Where the value of `name:` begins in this line (after the colon); npos when the line is not of that key.
 std::size_t value_at(std::string_view text, const Line& line, std::string_view name) {
@@ -111,11 +85,34 @@ std::unexpected<Error> by_hand(YamlKey where, std::string_view why) {
     return fail(Errc::invalid_argument, cat(why, "; set ", where.section, ".", where.key, " there by hand"));
 }
 
+bool is_item(std::string_view words) {
+    return words.starts_with("- ") || words == "-";
+}
+
+// Not what stands at the left margin of a block of keys: a list there belongs to the key above it.
+bool is_no_key(std::string_view words, bool after_a_key) {
+    if (is_item(words))
+        return !after_a_key;
+    return words.find(':') == words.npos || std::string_view("{[&!*").find(words[0]) != words.npos ||
+           words.starts_with("? ");
+}
+
+// Nobody can tell by looking what it is called.
+bool is_disguised(std::string_view words) {
+    return words.starts_with('"') && words.substr(0, words.find('"', 1)).find('\\') != words.npos;
+}
+
 Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
+    bool other_above = false;
     for (std::size_t i = found.section + 1; i < found.after; ++i) {
         const Line& line = found.lines[i];
         if (!line.content)
             continue;
+        if (line.inside) {
+            if (found.key != none && !other_above)
+                return by_hand(where, cat("the value of \"", where.key, "\" goes on in line ", i + 1));
+            continue;
+        }
         if (text[line.begin + line.indent] == '\t')
             return by_hand(where, cat("line ", i + 1, " is indented with a tab"));
         if (found.indent == 0) {
@@ -127,15 +124,20 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
         if (line.indent < found.indent)
             return by_hand(where, cat("line ", i + 1, " is indented less than the lines before it"));
         if (line.indent > found.indent) {
-            if (found.key != none && i == found.key + 1)
+            if (found.key != none && !other_above)
                 return by_hand(where, cat("the value of \"", where.key, "\" goes on in line ", i + 1));
             continue; // belongs to a member above it
         }
         std::size_t at = value_at(text, line, where.key);
         if (at == text.npos) {
-            found.has_others = true;
+            const auto words = text.substr(line.begin + line.indent, line.end - line.begin - line.indent);
+            // A list at this indentation belongs to the key above it, which must not be ours.
+            if (is_no_key(words, other_above) || is_disguised(words))
+                return by_hand(where, cat("line ", i + 1, " is not a key of \"", where.section, "\""));
+            found.has_others = other_above = true;
             continue;
         }
+        other_above = false;
         if (found.key != none)
             return by_hand(
                 where, cat("\"", where.key, "\" is there twice, in lines ", found.key + 1, " and ", i + 1));
@@ -149,30 +151,59 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
     return {};
 }
 
+// What lines are for us must be lines for whoever reads it.
+Result<void> check_text(std::string_view text, YamlKey where) {
+    if (text.find('\0') != text.npos)
+        return by_hand(where, "it is not text in UTF-8");
+    for (std::size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1))
+        if (at + 1 == text.size() || text[at + 1] != '\n')
+            return by_hand(where, "some of its lines end with a mere carriage return");
+    for (const std::string_view separator : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"})
+        if (text.find(separator) != text.npos)
+            return by_hand(where, "some of its lines end with a separator of Unicode");
+    return {};
+}
+
 Result<Found> look(std::string_view text, YamlKey where) {
+    if (auto sound = check_text(text, where); !sound)
+        return std::unexpected(sound.error());
+    auto lines = yaml_lines(text);
+    if (!lines)
+        return by_hand(where, lines.error().message);
     Found found;
-    found.lines = lines_of(text);
+    found.lines = std::move(*lines);
     bool began = false;
+    bool after_a_key = false;
     for (std::size_t i = 0; i < found.lines.size(); ++i) {
         const Line& line = found.lines[i];
-        if (!line.content || line.indent > 0)
+        if (!line.content || line.inside)
             continue;
+        if (line.indent > 0) {
+            if (!after_a_key)
+                return by_hand(where, cat("line ", i + 1, " is indented, with nothing above it"));
+            continue;
+        }
         std::string_view words = text.substr(line.begin, line.end - line.begin);
         if (words.starts_with('\t'))
             return by_hand(where, cat("line ", i + 1, " is indented with a tab"));
         if (words.starts_with("---") || words.starts_with("...")) {
             if (began || words.starts_with("..."))
                 return by_hand(where, cat("there is more than one document in it (line ", i + 1, ")"));
+            const std::size_t rest = words.find_first_not_of(" \t", 3);
+            if (rest != words.npos && words[rest] != '#')
+                return by_hand(where, "it is not written as a block of keys");
             began = true;
             continue;
         }
         if (words.starts_with('%'))
             continue;
-        if (!began && (words.starts_with('{') || words.starts_with('[') || words.starts_with("- ")))
+        if (is_no_key(words, after_a_key) || is_disguised(words))
             return by_hand(where, "it is not written as a block of keys");
-        began = true;
+        if (value_at(text, line, "<<") != text.npos)
+            return by_hand(where, cat("line ", i + 1, " takes keys over from elsewhere"));
+        began = after_a_key = true;
         if (found.section != none && found.after == 0) {
-            if (words.starts_with("- "))
+            if (is_item(words))
                 return by_hand(where,
                                cat("\"", where.section, "\" in line ", found.section + 1, " is a list"));
             found.after = i;

@@ -5,14 +5,19 @@
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 
-#include <optional>
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace holdfast::sys {
 
 class Cgroup {
 public:
-    // Makes <own cgroup>/holdfast-<id>. Error unsupported where cgroup v2 is absent or not ours to write.
+    // Where create() makes one: the cgroup of this process. Empty where cgroup v2 is absent.
+    static std::string own_place();
+    // Makes <own place>/holdfast-<id>. Error unsupported where cgroup v2 is absent or not ours to write.
     static Result<Cgroup> create(const std::string& id);
     Cgroup(Cgroup&&) noexcept = default;
     Cgroup& operator=(Cgroup&&) noexcept = default;
@@ -26,21 +31,39 @@ public:
     // killed there: after a cgroup.kill the kernel kills such a child at birth. -1 from then on.
     [[nodiscard]] int birth_fd() const noexcept { return directory_.get(); }
     Result<void> kill();
+    // Moves everybody inside to the cgroup above, so that this one can be removed while they live.
+    void let_out() const;
+    // Whether anybody is still inside.
     [[nodiscard]] bool populated() const;
-    // True when the memory controller took the limit.
+    // To poll for POLLPRI after populated() has said yes: the kernel tells when that changes.
+    [[nodiscard]] int populated_fd() const noexcept { return events_.get(); }
+    // True when the memory controller took the limit. Beyond it the kernel kills everything inside at once.
     bool limit_memory(unsigned long long bytes);
+    // Whether it has done so.
+    [[nodiscard]] bool ran_out_of_memory() const;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    // Removes what an earlier keeper of this id left; with `end`, ends everything inside first.
-    static void clear_left_behind(const std::string& id, bool end);
+    // Ends everything that an earlier keeper of this id left inside the cgroup that it made in `place` (its
+    // own place, which need not be ours), and removes it. Whoever `spared` says yes to is let out instead; it
+    // may be empty.
+    struct Cleared {
+        bool all = true;          // nothing is left there
+        std::vector<pid_t> ended; // who was inside
+    };
+    static Cleared clear_left_behind(const std::string& place, const std::string& id,
+                                     const std::function<bool(pid_t)>& spared);
 
 private:
-    Cgroup(std::string path, Fd procs, Fd directory)
+    Cgroup(std::string path, Fd procs, Fd kill, Fd events, Fd directory)
         : path_(std::move(path))
         , procs_(std::move(procs))
+        , kill_(std::move(kill))
+        , events_(std::move(events))
         , directory_(std::move(directory)) {}
     std::string path_;
     Fd procs_;
+    Fd kill_; // this and the next are open from the start: ending must not wait for a path to be walked
+    Fd events_;
     Fd directory_;
 };
 

@@ -2,29 +2,44 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
+#include <csignal>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace holdfast::sys {
 
 namespace {
 
-// Where cgroup v2 is mounted (alone or beside v1), plus our own place in it.
-std::optional<std::string> own_cgroup() {
+constexpr int most_passes = 100;
+constexpr std::chrono::milliseconds one_pass{20};
+
+bool is_cgroup2(const char* path) {
+    struct statfs where{};
+    return ::statfs(path, &where) == 0 && where.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+// Where cgroup v2 is mounted, alone or beside v1.
+std::string cgroup2_mount() {
+    // Where it nearly always is: to ask there is much faster than to read the list of all mounts.
+    for (const char* usual : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+        if (is_cgroup2(usual))
+            return usual;
     auto mounts = read_small_file("/proc/self/mountinfo", std::size_t{1} << 22);
-    auto own = read_small_file("/proc/self/cgroup", 65536);
-    if (!mounts || !own)
-        return std::nullopt;
-    std::string mount;
-    std::string_view rest = *mounts;
+    std::string_view rest = mounts ? std::string_view(*mounts) : std::string_view();
     while (!rest.empty()) {
         std::size_t end = rest.find('\n');
         std::string_view line = rest.substr(0, end);
@@ -33,19 +48,47 @@ std::optional<std::string> own_cgroup() {
             std::size_t at = 0;
             for (int field = 0; field < 4; ++field)
                 at = line.find(' ', at) + 1;
-            mount = line.substr(at, line.find(' ', at) - at);
-            break;
+            return std::string(line.substr(at, line.find(' ', at) - at));
         }
         if (end == std::string_view::npos)
             break;
         rest.remove_prefix(end + 1);
     }
-    std::size_t at = own->starts_with("0::") ? 0 : own->find("\n0::");
-    if (mount.empty() || at == std::string::npos)
+    return {};
+}
+
+// A process's place in it, as the kernel names it: "/" or "/user.slice/...".
+std::optional<std::string> place_of(std::string_view process) {
+    auto own = read_small_file(core::cat("/proc/", process, "/cgroup"), 65536);
+    std::size_t at = !own ? std::string::npos : own->starts_with("0::") ? 0 : own->find("\n0::");
+    if (at == std::string::npos)
         return std::nullopt;
     at = own->find("::", at) + 2;
-    std::string place = own->substr(at, own->find('\n', at) - at);
-    return place == "/" ? mount : mount + place;
+    return own->substr(at, own->find('\n', at) - at);
+}
+
+std::string path_of(const std::string& place, const std::string& id) {
+    return core::cat(place, "/holdfast-", id);
+}
+
+bool is_in(pid_t pid, const std::string& id) {
+    auto place = place_of(std::to_string(pid));
+    return place && place->ends_with("/holdfast-" + id);
+}
+
+std::vector<pid_t> members_of(const std::string& path) {
+    std::vector<pid_t> out;
+    const std::string text = read_small_file(path + "/cgroup.procs", std::size_t{1} << 22).value_or("");
+    const char* at = text.data();
+    const char* end = at + text.size();
+    for (pid_t pid = 0; at < end; ++at) {
+        auto [next, error] = std::from_chars(at, end, pid);
+        if (error != std::errc{})
+            break;
+        out.push_back(pid);
+        at = next;
+    }
+    return out;
 }
 
 Result<void> write_to(const std::string& path, std::string_view text) {
@@ -55,9 +98,8 @@ Result<void> write_to(const std::string& path, std::string_view text) {
     return {};
 }
 
-bool populated_at(const std::string& path) {
-    auto events = read_small_file(path + "/cgroup.events", 4096);
-    return events && events->find("populated 1") != std::string::npos;
+void move_out(pid_t pid, const std::string& path) {
+    (void)write_to(path.substr(0, path.rfind('/')) + "/cgroup.procs", std::to_string(pid));
 }
 
 // With the cgroups that nested keepers made inside and were killed before they could remove. False when some
@@ -82,62 +124,113 @@ void remove_patiently(const std::string& path, int tries) {
         std::array<char, 256> text;
         (void)!::pread(events.get(), text.data(), text.size(), 0);
         pollfd one{.fd = events.get(), .events = POLLPRI, .revents = 0};
-        ::poll(&one, 1, 20);
+        ::poll(&one, 1, static_cast<int>(one_pass.count()));
     }
 }
 
 } // namespace
 
+std::string Cgroup::own_place() {
+    std::string mount = cgroup2_mount();
+    auto place = mount.empty() ? std::nullopt : place_of("self");
+    if (!place)
+        return {};
+    return *place == "/" ? mount : mount + *place;
+}
+
 Result<Cgroup> Cgroup::create(const std::string& id) {
-    auto own = own_cgroup();
-    if (!own)
+    std::string place = own_place();
+    if (place.empty())
         return fail(Errc::unsupported, "cgroup v2 is not mounted here");
-    std::string path = core::cat(*own, "/holdfast-", id);
+    std::string path = path_of(place, id);
     if (::mkdir(path.c_str(), 0755) != 0)
         return fail(Errc::unsupported,
                     core::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
     Fd procs(::open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-    if (!procs || ::access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
+    Fd kill(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!procs || !kill || !events) {
         int error = errno;
         ::rmdir(path.c_str());
         return fail(Errc::unsupported,
                     core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
     Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return Cgroup(std::move(path), std::move(procs), std::move(directory));
+    return Cgroup(std::move(path), std::move(procs), std::move(kill), std::move(events),
+                  std::move(directory));
 }
 
 Cgroup::~Cgroup() {
     // Who was reaped a moment ago may still be counted.
     if (!path_.empty())
-        remove_patiently(path_, 100);
+        remove_patiently(path_, most_passes);
 }
 
 Result<void> Cgroup::kill() {
     directory_.reset();
-    return write_to(path_ + "/cgroup.kill", "1");
+    if (::write(kill_.get(), "1", 1) != 1)
+        return fail_sys(core::cat("write ", path_, "/cgroup.kill"));
+    return {};
 }
 bool Cgroup::populated() const {
-    return populated_at(path_);
+    std::array<char, 256> text;
+    ssize_t n = ::pread(events_.get(), text.data(), text.size(), 0);
+    return n > 0 && std::string_view(text.data(), static_cast<std::size_t>(n)).find("populated 1") !=
+                        std::string_view::npos;
 }
 bool Cgroup::limit_memory(unsigned long long bytes) {
-    return write_to(path_ + "/memory.max", std::to_string(bytes)).has_value();
+    if (!write_to(path_ + "/memory.max", std::to_string(bytes)))
+        return false;
+    // All of it or nothing: a tree that has lost one process at random is no use to anybody. And what is
+    // beyond the limit is not to move into swap space instead.
+    (void)write_to(path_ + "/memory.oom.group", "1");
+    (void)write_to(path_ + "/memory.swap.max", "0");
+    return true;
+}
+bool Cgroup::ran_out_of_memory() const {
+    auto events = read_small_file(path_ + "/memory.events", 4096);
+    std::size_t at = events ? events->find("\noom_kill ") : std::string::npos;
+    return at != std::string::npos && !events->substr(at).starts_with("\noom_kill 0\n");
 }
 
-void Cgroup::clear_left_behind(const std::string& id, bool end) {
-    auto own = own_cgroup();
-    if (!own)
-        return;
-    std::string path = core::cat(*own, "/holdfast-", id);
-    struct stat file{};
-    if (::stat(path.c_str(), &file) != 0)
-        return;
-    if (!end) {
-        (void)remove_tree(path);
-        return;
+void Cgroup::let_out() const {
+    for (int pass = 0; pass < most_passes; ++pass) {
+        const std::vector<pid_t> inside = members_of(path_);
+        if (inside.empty())
+            return;
+        for (pid_t pid : inside)
+            move_out(pid, path_);
     }
-    (void)write_to(path + "/cgroup.kill", "1");
-    remove_patiently(path, 100);
+}
+
+Cgroup::Cleared Cgroup::clear_left_behind(const std::string& place, const std::string& id,
+                                          const std::function<bool(pid_t)>& spared) {
+    const std::string path = path_of(place, id);
+    Cleared out;
+    if (place.empty() || !is_cgroup2(path.c_str()))
+        return out;
+    std::vector<pid_t> inside = members_of(path);
+    if (!spared && write_to(path + "/cgroup.kill", "1")) {
+        remove_patiently(path, most_passes);
+        out.all = !is_cgroup2(path.c_str());
+        out.ended = std::move(inside);
+        return out;
+    }
+    // One by one: some are to stay, or the kernel is older than 5.14, or that file is not ours to write.
+    for (int pass = 0; pass < most_passes && !inside.empty(); ++pass, inside = members_of(path)) {
+        for (pid_t pid : inside) {
+            auto process = PidFd::open(pid);
+            if (!process || !is_in(pid, id)) // pidfd first, then: is this number still one of those inside?
+                continue;
+            if (spared && spared(pid))
+                move_out(pid, path);
+            else if (process->signal(SIGKILL).value_or(false) && process->wait_ended(Deadline::in(one_pass)))
+                out.ended.push_back(pid);
+        }
+    }
+    remove_patiently(path, 1);
+    out.all = !is_cgroup2(path.c_str());
+    return out;
 }
 
 } // namespace holdfast::sys

@@ -15,12 +15,12 @@ Result<void> make_directories(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST)
         return {};
     if (errno != ENOENT)
-        return fail_sys(core::cat("create the directory ", path));
+        return fail_making(core::cat("create the directory ", path));
     if (auto parent = make_directories(path.substr(0, path.rfind('/'))); !parent)
         return parent;
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST)
         return {};
-    return fail_sys(core::cat("create the directory ", path));
+    return fail_making(core::cat("create the directory ", path));
 }
 
 Result<void> check_private_directory(const std::string& path) {

@@ -42,4 +42,11 @@ std::unexpected<Error> fail_sys(std::string_view what, int err) {
     return fail(code_of_errno(err), core::cat(what, ": ", describe_errno(err)), err);
 }
 
+std::unexpected<Error> fail_making(std::string_view what, int err) {
+    auto failed = fail_sys(what, err);
+    if (err == ENOENT || err == ENOTDIR || err == EISDIR || err == EROFS)
+        failed.error().code = Errc::cannot_create;
+    return failed;
+}
+
 } // namespace holdfast::sys

@@ -17,5 +17,8 @@ std::string describe_errno(int err);
 
 // fail_sys("open /x/y.lock") -> "open /x/y.lock: Permission denied", with code and errno filled in.
 std::unexpected<Error> fail_sys(std::string_view what, int err = errno);
+// The same for making a file or directory: that its place is missing, no directory or read-only is
+// cannot_create, and not what was looked for and not found.
+std::unexpected<Error> fail_making(std::string_view what, int err = errno);
 
 } // namespace holdfast::sys

@@ -13,7 +13,7 @@ public:
     // The file itself being unlinked, moved, or changed in its attributes (link count).
     static Result<FileWatch> on_file(const std::string& path);
     // Anything that happens to the files of a directory: written, renamed into place, closed after writing,
-    // removed.
+    // removed; and the end of the directory itself, after which nothing more is heard.
     static Result<FileWatch> on_directory(const std::string& path);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }

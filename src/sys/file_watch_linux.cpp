@@ -25,7 +25,7 @@ Result<FileWatch> FileWatch::on_file(const std::string& path) {
 
 Result<FileWatch> FileWatch::on_directory(const std::string& path) {
     return watch(path, IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY |
-                           IN_DELETE_SELF | IN_ONLYDIR);
+                           IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 }
 
 void FileWatch::clear() const {

@@ -39,7 +39,8 @@ public:
     // no_space, io. With `create` off a missing file is the error not_found.
     static Result<LockFile> open(const std::string& path, const Deadline& deadline, bool create = true);
 
-    // Looks from anywhere, without taking or creating. Safe beside an owner in the same process.
+    // Looks from anywhere, without taking or creating. Safe beside an owner in the same process. Error
+    // unsafe_directory: what stands there is not a plain file.
     static Result<LockSight> look(const std::string& path);
 
     LockFile(LockFile&&) noexcept;
@@ -60,7 +61,7 @@ public:
     // Whether the path still shows this very file, linked.
     [[nodiscard]] bool still_at_path() const;
     Result<void> write_epoch(std::uint64_t epoch);
-    [[nodiscard]] int fd() const noexcept;          // -1 in the child of a fork
+    [[nodiscard]] int fd() const noexcept; // -1 in the child of a fork
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
     struct Entry;

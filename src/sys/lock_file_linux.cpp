@@ -12,6 +12,7 @@
 #include <array>
 #include <charconv>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,14 @@ struct LockFile::Entry {
 namespace {
 
 struct Table {
-    std::mutex mutex;
+    std::mutex mutex; // of everything below
     std::condition_variable changed;
     std::vector<std::shared_ptr<LockFile::Entry>> entries;
+    // Threads that look at a file that is not in the table, each through a descriptor of its own, many at
+    // once and without the mutex. Nobody opens one for the table meanwhile: a looker's closing would drop its
+    // owner lock. Who wants to open goes before those who want to look.
+    unsigned lookers = 0;
+    unsigned openers = 0;
 
     std::shared_ptr<LockFile::Entry> find(const struct stat& file) {
         for (auto& entry : entries)
@@ -55,6 +61,9 @@ Table& table() {
                                  entry->owner = entry->life = false;
                              }
                              table().entries.clear();
+                             // The parent's other threads are not here: nobody looks, nobody waits.
+                             table().lookers = table().openers = 0;
+                             std::construct_at(&table().changed);
                              table().mutex.unlock();
                          });
         return made;
@@ -125,6 +134,24 @@ LockSight sight_through(int fd, const LockFile::Entry* own) {
     return out;
 }
 
+// Through a descriptor of its own, for a file that this process has not in its table.
+Result<LockSight> look_from_outside(const std::string& path) {
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd) {
+        if (errno == ENOENT)
+            return LockSight{};
+        if (errno == ELOOP)
+            return fail(Errc::unsafe_directory,
+                        core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
+        return fail_sys(core::cat("look at ", path));
+    }
+    struct stat file{};
+    if (::fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode))
+        return fail(Errc::unsafe_directory,
+                    core::cat(path, " is not a plain file; move it away and try again"));
+    return sight_through(fd.get(), nullptr);
+}
+
 } // namespace
 
 LockFile::LockFile(std::shared_ptr<Entry> entry, std::string path)
@@ -161,7 +188,13 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
     // While another thread of ours is at this file, opening and closing it would drop that thread's owner
     // lock.
     struct stat file{};
-    while (::stat(path.c_str(), &file) == 0 && table().find(file)) {
+    for (;;) {
+        ++table().openers;
+        table().changed.wait(guard, [] { return table().lookers == 0; }); // microseconds
+        if (--table().openers == 0)
+            table().changed.notify_all();
+        if (::stat(path.c_str(), &file) != 0 || !table().find(file))
+            break;
         if (deadline.passed())
             return fail(Errc::held, core::cat("this process (", ::getpid(), ") is already at ", path));
         if (deadline.moment())
@@ -175,7 +208,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         if (errno == ELOOP)
             return fail(Errc::unsafe_directory,
                         core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
-        return fail_sys(core::cat("open ", path));
+        return create ? fail_making(core::cat("open ", path)) : fail_sys(core::cat("open ", path));
     }
     if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != ::geteuid()) {
         bool plain = S_ISREG(file.st_mode);
@@ -194,25 +227,27 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
 }
 
 Result<LockSight> LockFile::look(const std::string& path) {
-    std::lock_guard guard(table().mutex);
-    // Through the descriptor that we have: closing another would drop our POSIX lock.
-    if (!table().entries.empty()) {
-        struct stat file{};
-        if (::stat(path.c_str(), &file) != 0) {
-            if (errno == ENOENT)
-                return LockSight{};
-            return fail_sys(core::cat("look at ", path));
+    {
+        std::unique_lock guard(table().mutex);
+        table().changed.wait(guard, [] { return table().openers == 0; });
+        // Through the descriptor that we have: closing another would drop our POSIX lock.
+        if (!table().entries.empty()) {
+            struct stat file{};
+            if (::stat(path.c_str(), &file) != 0) {
+                if (errno == ENOENT)
+                    return LockSight{};
+                return fail_sys(core::cat("look at ", path));
+            }
+            if (auto entry = table().find(file))
+                return sight_through(entry->fd, entry.get());
         }
-        if (auto entry = table().find(file))
-            return sight_through(entry->fd, entry.get());
+        ++table().lookers;
     }
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!fd) {
-        if (errno == ENOENT)
-            return LockSight{};
-        return fail_sys(core::cat("look at ", path));
-    }
-    return sight_through(fd.get(), nullptr);
+    auto sight = look_from_outside(path);
+    std::lock_guard guard(table().mutex);
+    if (--table().lookers == 0)
+        table().changed.notify_all();
+    return sight;
 }
 
 LockSight LockFile::look() const {

@@ -38,18 +38,17 @@ Written write_quietly(int fd, std::string_view bytes) noexcept {
     do {
         n = ::write(fd, bytes.data(), bytes.size());
     } while (n < 0 && errno == EINTR);
+    const bool all = n == static_cast<ssize_t>(bytes.size());
     Written written;
-    if (n >= 0) {
+    if (n >= 0)
         written.bytes = static_cast<std::size_t>(n);
-    } else if (errno == EAGAIN) {
-        written.state = WriteState::would_block;
-    } else {
-        const bool raised = errno == EPIPE;
-        written.state = WriteState::broken;
-        if (raised && ::sigismember(&before, SIGPIPE) == 0) {
-            const timespec at_once{};
-            while (::sigtimedwait(&broken_pipe, nullptr, &at_once) < 0 && errno == EINTR) {
-            }
+    else
+        written.state = errno == EAGAIN ? WriteState::would_block : WriteState::broken;
+    // The signal comes with EPIPE, and also with a write that was cut short because the reader left in the
+    // middle.
+    if (!all && written.state != WriteState::would_block && ::sigismember(&before, SIGPIPE) == 0) {
+        const timespec at_once{};
+        while (::sigtimedwait(&broken_pipe, nullptr, &at_once) < 0 && errno == EINTR) {
         }
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

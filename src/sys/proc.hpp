@@ -40,12 +40,15 @@ std::string command_line_for_people(pid_t pid);   // argv joined, or [comm], cut
 std::string join_command(const std::vector<std::string>& argv); // quoted where needed, cut at 200 characters
 
 std::vector<pid_t> all_pids();
+std::vector<pid_t> threads_of(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid); // living and zombie children, of all its threads
 // Another process's environment as it was at exec, each variable with a zero byte after it. Empty for a
 // zombie, for a kernel thread, and for an instant while a process is inside exec.
 std::optional<std::string> read_environment(pid_t pid);
 std::optional<std::string> variable_in(std::string_view environment, std::string_view name);
 std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name);
+// This signal was sent to it, and it has neither acted on it nor collected it.
+bool is_pending(pid_t pid, int signal);
 // It has been sent SIGKILL or is already ending: nothing can keep it alive, and nothing is left for it to do.
 bool is_doomed(pid_t pid);
 

@@ -180,9 +180,13 @@ std::vector<pid_t> all_pids() {
     return numbers_in("/proc");
 }
 
+std::vector<pid_t> threads_of(pid_t pid) {
+    return numbers_in(core::cat("/proc/", pid, "/task"));
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> out;
-    for (pid_t thread : numbers_in(core::cat("/proc/", pid, "/task"))) {
+    for (pid_t thread : threads_of(pid)) {
         auto text = read_small_file(core::cat("/proc/", pid, "/task/", thread, "/children"));
         if (!text)
             continue;
@@ -223,31 +227,34 @@ std::optional<std::string> read_environment_variable(pid_t pid, std::string_view
     return text ? variable_in(*text, name) : std::nullopt;
 }
 
-bool is_doomed(pid_t pid) {
-    auto stat = read_stat(pid);
-    if (!stat || stat->exiting || stat->state == 'Z' || stat->state == 'X')
-        return true;
+bool is_pending(pid_t pid, int signal) {
     const std::string status = read_small_file(core::cat("/proc/", pid, "/status"), 65536).value_or("");
     for (std::string_view pending : {"\nSigPnd:", "\nShdPnd:"}) {
         const std::size_t at = status.find(pending);
         if (at == std::string::npos)
             continue;
         const std::uint64_t signals = std::strtoull(status.c_str() + at + pending.size(), nullptr, 16);
-        if ((signals & (std::uint64_t{1} << (SIGKILL - 1))) != 0)
+        if ((signals & (std::uint64_t{1} << (signal - 1))) != 0)
             return true;
     }
     return false;
 }
 
+bool is_doomed(pid_t pid) {
+    auto stat = read_stat(pid);
+    return !stat || stat->exiting || stat->state == 'Z' || stat->state == 'X' || is_pending(pid, SIGKILL);
+}
+
 const std::string& boot_id() {
-    // One boot per process: read once.
-    static const std::string id = [] {
+    // One boot per process: read once. Never destroyed: a thread that looks after leftovers may still be at
+    // it while the host's static objects go.
+    static const std::string* const id = [] {
         auto text = read_small_file("/proc/sys/kernel/random/boot_id", 256).value_or("");
         while (!text.empty() && text.back() == '\n')
             text.pop_back();
-        return text;
+        return new std::string(std::move(text));
     }();
-    return id;
+    return *id;
 }
 
 std::uint64_t pid_namespace_inode() {

@@ -2,6 +2,8 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/program_path.hpp"
+#include "sys/raw_syscall.hpp"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -34,6 +36,12 @@ constexpr bool lends_memory = false;
 #else
 constexpr bool lends_memory = true;
 #endif
+// The address sanitizer marks a stack by the frames on it, and those of the child are never left.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool lends_stack = false;
+#else
+constexpr bool lends_stack = true;
+#endif
 
 // Everything the child needs, laid out before it exists: it shares our memory and must not allocate.
 struct Plan {
@@ -49,25 +57,6 @@ struct Plan {
     int* error = nullptr; // in memory that the child shares with us
     bool born_in_cgroup = false;
 };
-
-std::vector<std::string> candidates_for(const SpawnSpec& spec) {
-    if (!spec.executable.empty())
-        return {spec.executable};
-    const std::string& name = spec.argv.front();
-    if (name.find('/') != std::string::npos)
-        return {name};
-    std::vector<std::string> out;
-    const char* path = std::getenv("PATH");
-    std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
-    for (;;) {
-        std::size_t end = rest.find(':');
-        std::string_view directory = rest.substr(0, end);
-        out.push_back(directory.empty() ? name : core::cat(directory, '/', name));
-        if (end == std::string_view::npos)
-            return out;
-        rest.remove_prefix(end + 1);
-    }
-}
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> out;
@@ -88,7 +77,8 @@ void reset_signals(bool keep_hup) {
     }
 }
 
-int child(void* argument) {
+// Not to be inlined: see born_by_clone3.
+[[gnu::noinline]] int child(void* argument) {
     auto& plan = *static_cast<Plan*>(argument);
     const SpawnSpec& spec = *plan.spec;
     auto give_up = [&plan] {
@@ -137,31 +127,34 @@ int child(void* argument) {
     return 127;
 }
 
-// By a copy of our memory instead of a loan. For a birth inside a cgroup: moving into one makes the kernel
-// wait for all processors (some 10 ms), being born in one does not, and it takes clone3, which libc does not
-// wrap. A keeper is small. `cgroup` may be -1. -1 where it cannot be had.
-pid_t born_by_copy(Plan& plan, int cgroup, int& pidfd) {
+// By clone3, which libc does not wrap. For a birth inside a cgroup: moving into one makes the kernel wait for
+// all processors (some 10 ms), being born in one does not. As with vfork, the child runs on our own stack
+// below this frame while we stand still: so the call is made in place, with no frame of a wrapper for it to
+// overwrite. `cgroup` may be -1. -1 where it cannot be had.
+pid_t born_by_clone3(Plan& plan, int cgroup, int& pidfd) {
     void* page = ::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return -1;
     int* before = std::exchange(plan.error, static_cast<int*>(page));
     plan.born_in_cgroup = cgroup >= 0;
     clone_args args{};
-    args.flags = CLONE_VFORK | CLONE_PIDFD;
+    args.flags = CLONE_VFORK | CLONE_PIDFD | (lends_stack ? CLONE_VM : 0);
     args.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
     args.exit_signal = SIGCHLD;
     if (cgroup >= 0) {
         args.flags |= CLONE_INTO_CGROUP;
         args.cgroup = static_cast<__u64>(cgroup);
     }
-    auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
-    if (pid == 0)
+    const long born = raw_syscall(SYS_clone3, reinterpret_cast<long>(&args), sizeof args, 0, 0);
+    if (born == 0)
         child(&plan); // does not return
     *before = *plan.error;
     plan.error = before;
-    plan.born_in_cgroup = plan.born_in_cgroup && pid > 0;
+    plan.born_in_cgroup = plan.born_in_cgroup && born > 0;
     ::munmap(page, sizeof(int));
-    return pid;
+    if (born < 0)
+        errno = static_cast<int>(-born);
+    return born < 0 ? -1 : static_cast<pid_t>(born);
 }
 
 } // namespace
@@ -171,7 +164,8 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         return fail(Errc::invalid_argument, "there is no command to start");
     Plan plan;
     plan.spec = &spec;
-    plan.candidates = candidates_for(spec);
+    plan.candidates =
+        spec.executable.empty() ? program_candidates(spec.argv.front()) : std::vector{spec.executable};
     plan.argv = pointers_to(spec.argv);
     plan.shell_argv.assign({const_cast<char*>("sh"), nullptr});
     plan.shell_argv.insert(plan.shell_argv.end(), plan.argv.begin() + 1, plan.argv.end());
@@ -215,11 +209,11 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
     auto top = reinterpret_cast<std::uintptr_t>(stack.get() + stack_bytes) & ~std::uintptr_t{15};
     int exec_error = 0;
     plan.error = &exec_error;
-    pid_t pid = spec.cgroup_birth >= 0 ? born_by_copy(plan, spec.cgroup_birth, pidfd) : -1;
+    pid_t pid = spec.cgroup_birth >= 0 ? born_by_clone3(plan, spec.cgroup_birth, pidfd) : -1;
     if (pid < 0)
         pid = lends_memory ? ::clone(&child, reinterpret_cast<void*>(top),
                                      CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd)
-                           : born_by_copy(plan, -1, pidfd);
+                           : born_by_clone3(plan, -1, pidfd);
     int clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0)

@@ -34,6 +34,7 @@ spawning last_release_linger -> abandoned:
 spawning spawned -> starting: arm stall +30000ms
 spawning spawn_failed -> backoff: count, arm backoff +100ms
 spawning spawn_failed_final -> failed: count, tell_failed 7
+spawning retry -> spawning: forget
 spawning shutdown -> closing_spawn:
 
 abandoned hold -> spawning:
@@ -41,6 +42,7 @@ abandoned hold_paced -> spawning:
 abandoned spawned -> stopping: end_now 7
 abandoned spawn_failed -> idle: count
 abandoned spawn_failed_final -> failed: count
+abandoned retry_unheld -> abandoned: forget
 abandoned shutdown -> closing_spawn:
 
 starting last_release -> stopping: cancel stall, drain 7
@@ -313,6 +315,26 @@ TEST(SupervisionTable, EveryCellDoesWhatIsWritten) {
         }
     EXPECT_EQ(run, phase_count * trigger_count);
     EXPECT_EQ(used.size(), expected.size()) << "a listed cell names no phase or trigger";
+}
+
+// Replacement is a matter of where the process is: what runs is lost, what is asked for is lost when it runs,
+// and there is nothing to replace elsewhere.
+TEST(SupervisionTable, ReplaceInEveryPhase) {
+    for (std::size_t p = 0; p < phase_count; ++p) {
+        const auto phase = static_cast<HelperPhase>(p);
+        Scene scene = scene_for(phase, Trigger::noted);
+        scene.event = Event::of(EventKind::replace, current);
+        const Step result = step(scene.state, scene.event, now, 0.5, scene.policy);
+        const Process process = facts_of(phase).process;
+        EXPECT_EQ(result.effects.has(EffectKind::end_now), process == Process::running) << name_of(phase);
+        EXPECT_EQ(result.state.unwanted, process == Process::asked ? current : 0U) << name_of(phase);
+        if (process == Process::asked) {
+            const Step there =
+                step(result.state, Event::of(EventKind::spawned, current), now, 0.5, scene.policy);
+            EXPECT_EQ(facts_of(there.state.phase).process, Process::ending) << name_of(phase);
+            EXPECT_TRUE(there.effects.has(EffectKind::end_now)) << name_of(phase);
+        }
+    }
 }
 
 // The table holds no entry that can never be used: what a phase excludes is empty there.

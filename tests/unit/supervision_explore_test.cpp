@@ -175,6 +175,8 @@ public:
             return cat("held, and rests in ", name_of(rest.state.phase), " without a ready helper");
         if (rest.state.holds == 0 && (rest.tree || rest.asked))
             return cat("not held, and a process stays in ", name_of(rest.state.phase));
+        if (rest.state.phase == HelperPhase::ready && rest.state.generation == rest.state.unwanted)
+            return "the generation that was to be replaced is there";
         World left = world;
         while (left.state.holds > 0 && left.wrong.empty())
             left = after(left, Event::of(EventKind::release));
@@ -271,7 +273,8 @@ auto key_of(const World& world, const SupervisionPolicy& policy) {
     const auto verdict = state.backoff.judge(policy.backoff, world.now, 0.5);
     return std::tuple(state.phase, state.holds, world.asked, world.tree, world.alive, world.told_to_end,
                       armed, std::min(verdict.in_a_row, 4U), std::min(verdict.in_window, 4U),
-                      world.now < state.not_before, state.health_misses, state.generation > 1);
+                      world.now<state.not_before, state.health_misses, state.generation> 1,
+                      state.generation > 0 && state.unwanted == state.generation);
 }
 
 struct Exploration {

@@ -127,6 +127,35 @@ TEST(Supervision, G6OneReplacementForACrashAndForItsManyWitnesses) {
     EXPECT_EQ(story.state.generation, 3U);
 }
 
+TEST(Supervision, ReplacingWhatIsBeingStartedIsRememberedUntilItRuns) {
+    Story story;
+    story.hold().tell(Event::of(EventKind::replace, 1));
+    EXPECT_EQ(story.state.phase, HelperPhase::spawning) << "there is nothing to end yet";
+    story.spawned();
+    EXPECT_EQ(story.state.phase, HelperPhase::cleaning);
+    EXPECT_TRUE(story.last.has(EffectKind::end_now));
+    EXPECT_EQ(story.state.failure.kind, FailureKind::replaced);
+    story.tree_gone();
+    EXPECT_EQ(story.state.generation, 2U);
+    story.spawned().ready();
+    EXPECT_EQ(story.state.phase, HelperPhase::ready) << "the wish was for one generation, and is fulfilled";
+    EXPECT_EQ(story.spawns, 2);
+}
+
+TEST(Supervision, ReplacingAStartThatFailsOrIsGivenUpAsksForNothingMore) {
+    Story failed;
+    failed.hold().tell(Event::of(EventKind::replace, 1)).tell(Event::of_spawn_failed(1, 11, false));
+    failed.now = failed.due(Timer::backoff);
+    failed.timer(Timer::backoff).spawned().ready();
+    EXPECT_EQ(failed.state.phase, HelperPhase::ready);
+    EXPECT_EQ(failed.spawns, 2);
+
+    Story left;
+    left.hold().tell(Event::of(EventKind::replace, 1)).release().spawned().tree_gone();
+    EXPECT_EQ(left.state.phase, HelperPhase::idle);
+    EXPECT_EQ(left.spawns, 1);
+}
+
 TEST(Supervision, G6GivesUpAsAStatedStateAndRetryGoesOn) {
     Story story;
     story.policy.backoff.max_failures = 5;

@@ -12,10 +12,10 @@ namespace {
 // The numbers are part of the C ABI. Written out here so that a change to them cannot go unnoticed.
 TEST(ErrorNames, NumbersAndNamesAreStable) {
     const std::string_view names[] = {
-        "invalid_argument", "held",        "timed_out",    "orphaned",    "superseded", "too_many_takeovers",
-        "not_permitted",    "unreachable", "lost",         "no_space",    "io",         "not_found",
-        "unsafe_directory", "survivors",   "cannot_start", "unsupported", "gave_up",    "closed",
-        "overflow",         "protocol",    "cancelled"};
+        "invalid_argument", "held",        "timed_out",    "orphaned",     "superseded", "too_many_takeovers",
+        "not_permitted",    "unreachable", "lost",         "no_space",     "io",         "not_found",
+        "unsafe_directory", "survivors",   "cannot_start", "unsupported",  "gave_up",    "closed",
+        "overflow",         "protocol",    "cancelled",    "cannot_create"};
     int number = 1;
     std::set<std::string_view> distinct;
     for (std::string_view name : names) {

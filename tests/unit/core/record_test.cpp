@@ -74,6 +74,29 @@ TEST(Record, TornAtEveryByteIsNoRecord) {
     EXPECT_TRUE(record_from_json(std::string_view(whole).substr(0, whole.size() - 1)));
 }
 
+// A reader that two writers have overtaken reads the head of one text and the tail of another.
+TEST(Record, PartsOfTwoTextsAreNoRecord) {
+    Record older = full(), newer = full();
+    older.written = 1'000'000'001;
+    newer.written = 1'000'000'002;
+    newer.phase = Phase::draining;
+    newer.progress_done = older.progress_done + 1;
+    newer.since = older.since + 1;
+    const std::string before = to_json(older), after = to_json(newer);
+    ASSERT_EQ(before.size() + 3, after.size()); // "draining" for "starting" or the like
+    for (std::size_t cut = 0; cut <= before.size(); ++cut) {
+        if (const auto got = record_from_json(after.substr(0, cut) + before.substr(cut))) {
+            EXPECT_TRUE(*got == older || *got == newer) << "cut at " << cut;
+        }
+        if (const auto got = record_from_json(before.substr(0, cut) + after.substr(cut))) {
+            EXPECT_TRUE(*got == older || *got == newer) << "cut at " << cut;
+        }
+    }
+    // A shorter text over a longer one, before the rest of that is cut off.
+    for (std::size_t left = 2; left < before.size(); ++left)
+        EXPECT_FALSE(record_from_json(after + before.substr(before.size() - left))) << left;
+}
+
 TEST(Record, ForeignTextsAreNoRecord) {
     std::string deep = R"({"schema":1,"phase":"ready","identity":)" + std::string(100'000, '[');
     for (const std::string& text :

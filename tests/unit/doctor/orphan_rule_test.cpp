@@ -33,6 +33,19 @@ TEST(OrphanRule, ACutOffIdleProcessOfADeadStarterIsProven) {
     EXPECT_EQ(findings[0].evidence.size(), 4U);
 }
 
+// It got nothing done because others had the processors.
+TEST(OrphanRule, WaitingForAProcessorIsWork) {
+    World world;
+    world.add_orphan(500).activity.wait_ms = 300;
+    expect_suspected(world, FindingKind::orphaned, "at work");
+}
+
+TEST(OrphanRule, WhoIsRunnableAtALookIsNotIdle) {
+    World world;
+    world.add_orphan(500).activity.runnable = true;
+    expect_suspected(world, FindingKind::orphaned, "waits for a processor");
+}
+
 TEST(OrphanRule, ItsDescendantsBelongToIt) {
     World world;
     world.add_orphan(500);

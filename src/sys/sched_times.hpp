@@ -1,0 +1,25 @@
+// What a process has had of the processors, and what it wanted, over all its threads. Exact where the kernel
+// keeps such books (/proc/PID/task/TID/schedstat), in contrast to the 10 ms ticks of /proc/PID/stat.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace holdfast::sys {
+
+struct SchedTimes {
+    std::uint64_t ran_ns = 0;    // of the threads that live; 0 where the kernel keeps no books
+    std::uint64_t waited_ns = 0; // runnable, while others had the processor
+    bool runnable = false;       // a thread runs or waits to, this moment
+};
+
+// Nothing when it has ended or cannot be seen.
+std::optional<SchedTimes> read_sched_times(pid_t pid);
+
+// Adds what the text of one thread's schedstat says.
+void add_schedstat(std::string_view text, SchedTimes& times);
+
+} // namespace holdfast::sys
