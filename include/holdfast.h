@@ -17,12 +17,14 @@
  * times.
  *
  * Threads: every function may be called from any thread at any time, except that an object must not be freed
- * while another thread uses it. An hf_options is used by one thread at a time.
+ * while another thread uses it. (hf_hold_release may be called then: whoever waits is told HF_CLOSED, and
+ * when all have come back the hold can be freed.) An hf_options is used by one thread at a time.
  *
  * Callbacks: run on threads of the library unless it says otherwise, and may run before the function that
  * takes them has returned. Each comes with a `user` pointer and a `release` function (may be NULL) that is
  * called exactly once, when the callback can no longer be running or be called; also when the function that
- * took them fails. They may call anything here.
+ * took them fails. They may call anything here, except end their own thread. How many may take their time at
+ * once is said at the top of holdfast/supervisor.hpp; at that bound the next waits for one to return.
  *
  * fork(): in the child of a fork objects made before it are inert: functions fail with HF_CLOSED, freeing
  * does nothing, and the parent notices nothing.
@@ -69,7 +71,8 @@ typedef enum hf_error {
     HF_CLOSED = 18,
     HF_OVERFLOW = 19,
     HF_PROTOCOL = 20,
-    HF_CANCELLED = 21
+    HF_CANCELLED = 21,
+    HF_CANNOT_CREATE = 22
 } hf_error;
 
 /* ---- the library ---- */
@@ -104,8 +107,8 @@ typedef struct hf_session hf_session;
 
 /* Options: text profile, keeper_program. */
 HF_API hf_error hf_supervisor_new(const hf_options* options, hf_supervisor** out);
-/* Ends all its helpers and waits until nothing is left (bounded by their stop plans). Holds become HF_CLOSED.
- */
+/* Ends all its helpers and waits until nothing is left (bounded by their stop plans), and a second for
+ * callbacks that run. Holds become HF_CLOSED. */
 HF_API void hf_supervisor_free(hf_supervisor* supervisor);
 HF_API hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeout_ms);
 /* A list of {"key", "state", "generation", "holds", "pid", "in_flight", "waiting", "progress", "failure",
@@ -123,31 +126,40 @@ HF_API hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json);
  * max_requests, max_notifications. Their meaning and defaults are in holdfast/supervisor.hpp. */
 HF_API hf_error hf_supervisor_hold(hf_supervisor* supervisor, const hf_options* options, hf_hold** out);
 
-/* Lets go. Requests under way are answered or failed. Does not wait for the helper's end. */
+/* Lets go. Requests that were sent are answered or failed. Does not wait for the helper's end. */
 HF_API void hf_hold_free(hf_hold* hold);
-/* The same without ending the object: everything on it is HF_CLOSED from now on. */
+/* The same without ending the object: everything on it is HF_CLOSED from now on, and whoever waits on it is
+ * told so. Also while others use it. */
 HF_API void hf_hold_release(hf_hold* hold);
 /* Waits until the helper is ready. `generation` may be NULL. Errors: HF_TIMED_OUT, HF_GAVE_UP, HF_CLOSED. */
 HF_API hf_error hf_hold_wait_ready(hf_hold* hold, int64_t timeout_ms, uint64_t* generation);
 /* One object as in hf_supervisor_status. */
 HF_API hf_error hf_hold_status(hf_hold* hold, char** json);
-/* Sees to it that another generation than `seen` is there, and waits for it. */
+/* Sees to it that another generation than `seen` is there, and waits for it. One that is still being started
+ * is replaced, too. */
 HF_API hf_error hf_hold_replace(hf_hold* hold, uint64_t seen, int64_t timeout_ms, uint64_t* generation);
 /* After giving up, or during a pause: try again now. */
 HF_API hf_error hf_hold_retry(hf_hold* hold);
 
+/* Flags of requests. */
 #define HF_IDEMPOTENT                                                                                        \
     1u /* may be sent again, to the next generation, when the transport closes before the answer */
 
-/* `params` is JSON text of an object or a list, or NULL. `only` is 0, or the one generation it may go to. An
- * error that the helper answered is HF_OK with a reply that says so. */
+#define HF_PASSED_ON                                                                                         \
+    2u /* hf_hold_start_with: `answered` does nothing but pass the answer on (to an event loop) and never    \
+          waits; it is called by a thread on which no other code of the host runs */
+
+/* `params` is JSON text of an object or a list, or NULL. `only` is 0, or the one generation it may go to
+ * (it is waited for while it starts; HF_SUPERSEDED when it is gone). An error that the helper answered is
+ * HF_OK with a reply that says so. */
 HF_API hf_error hf_hold_request(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                                 unsigned flags, uint64_t only, hf_reply** out);
 /* The same without waiting for the answer. */
 HF_API hf_error hf_hold_start(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                               unsigned flags, uint64_t only, hf_call** out);
-/* The same, answered by a callback, exactly once unless this fails. `reply` is NULL when `error` is not
- * HF_OK, and is the callback's to free. `out` may be NULL. */
+/* The same, answered by a callback, exactly once unless this fails; also when the supervisor is freed
+ * meanwhile, then perhaps after that. `reply` is NULL when `error` is not HF_OK, and is the callback's to
+ * free. `out` may be NULL. */
 typedef void (*hf_answered)(void* user, hf_error error, const char* message, hf_reply* reply);
 HF_API hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* params, int64_t timeout_ms,
                                    unsigned flags, uint64_t only, hf_answered answered, void* user,
@@ -187,6 +199,8 @@ typedef void (*hf_served)(void* user, hf_request* request);
 HF_API hf_error hf_hold_serve(hf_hold* hold, const char* method, hf_served served, void* user,
                               hf_release release, hf_registration** out);
 HF_API void hf_registration_free(hf_registration* registration); /* ends it */
+/* From now on it lives as long as its hold, also after it was freed. */
+HF_API void hf_registration_detach(hf_registration* registration);
 
 HF_API const char* hf_request_method(const hf_request* request);
 HF_API const char* hf_request_params(const hf_request* request); /* "" when there are none */
@@ -196,8 +210,9 @@ HF_API hf_error hf_request_reply_error(hf_request* request, int code, const char
 HF_API void hf_request_free(hf_request* request);
 
 /* Requests that need to be opened on each new generation first. `open` runs on the thread of the request that
- * needs it; `inside` is valid during the call, and its requests go to that generation only. It returns HF_OK
- * or an error, which is the request's; hf_set_message() gives its words. */
+ * needs it; `inside` is valid during the call, for any thread, and its requests go to that generation only.
+ * The session itself may be asked by the thread of `open` too; on another thread that would wait for the
+ * opening to end. It returns HF_OK or an error, which is the request's; hf_set_message() gives its words. */
 typedef hf_error (*hf_session_open)(void* user, hf_session* inside);
 HF_API hf_error hf_hold_session(hf_hold* hold, hf_session_open open, void* user, hf_release release,
                                 hf_session** out);
@@ -229,7 +244,8 @@ HF_API hf_error hf_slot_still_mine(hf_slot* slot);
 /* A slot as JSON, as `holdfast status --json` shows it. They take, write and remove nothing. */
 HF_API hf_error hf_slot_query(const char* directory, const char* name, char** json);
 HF_API hf_error hf_slot_list(const char* directory, char** json);
-/* Options: numbers grace, patience (ms), now (0 or 1). `was_running` may be NULL. */
+/* Options: numbers grace, patience (ms), now (0 or 1). `was_running` may be NULL. A newer owner than the one
+ * found at the call is left alone, and is no error. */
 HF_API hf_error hf_slot_stop(const char* directory, const char* name, const hf_options* options,
                              int* was_running);
 HF_API hf_error
@@ -255,9 +271,8 @@ HF_API hf_error hf_registry_register_pidfd(hf_registry* registry, int pidfd, con
 HF_API hf_error hf_registry_find(hf_registry* registry, const char* by, const char* value, char** json);
 HF_API hf_error hf_registry_get(hf_registry* registry, const char* id, char** json);
 HF_API int hf_registry_has_active(hf_registry* registry, const char* session);
-/* what: "id", "session" or "all". Options: numbers grace, patience (ms), now. The report: {"ended": [...],
- * "survivors":
- * [{"pid","command"}]}. `json` may be NULL. */
+/* what: "id", "session" (an empty one is an invalid argument) or "all". Options: numbers grace, patience
+ * (ms), now. The report: {"ended": [...], "survivors": [{"pid","command"}]}. `json` may be NULL. */
 HF_API hf_error hf_registry_end(hf_registry* registry, const char* what, const char* value,
                                 const hf_options* options, char** json);
 HF_API int hf_registry_forget(hf_registry* registry, const char* id);

@@ -2,7 +2,8 @@
  * Part of slot.pml: processes, PIDs, the lock file and its record, and what the kernel does with them.
  */
 
-/* Policies. REFUSE stands for attach, too: both leave at once with what they saw. */
+/* Policies. REFUSE stands for attach, too: both leave at once with what they saw. One that finds a draining owner waits,
+   as WAIT does, and then comes back to the door: nothing that WAIT and REFUSE together do not show. */
 #define REPLACE 0
 #define WAIT    1
 #define REFUSE  2

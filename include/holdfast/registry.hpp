@@ -112,7 +112,8 @@ public:
     Result<Registered> register_process(int pid, const ProcessNotes& notes);
     Result<Registered> register_pidfd(int pidfd, const ProcessNotes& notes);
 
-    // Entries of this host, living and finished, oldest first.
+    // Entries of this host, living and finished, oldest first. An empty key is no session and no task, and
+    // means nobody: not those that have none.
     [[nodiscard]] std::vector<Registered> all();
     [[nodiscard]] std::vector<Registered> find(std::string_view session);
     [[nodiscard]] std::vector<Registered> find_task(std::string_view task);
@@ -125,7 +126,8 @@ public:
     // TERM and CONT to all of them and to everything below them, wait for all, after `grace` KILL to all: as
     // long as the slowest, not as long as the sum. Each through a pidfd that was opened before it was
     // checked. What had left a process's tree before (a daemon that forked twice) is not seen: `holdfast run`
-    // is for those. Errors: not_found (no such entry), closed. Survivors are no error but in the report.
+    // is for those. Errors: not_found (no such entry), invalid_argument (an empty session), closed. Survivors
+    // are no error but in the report.
     Result<EndReport> end(std::string_view id, const StopOptions& how = {});
     Result<EndReport> end_session(std::string_view session, const StopOptions& how = {});
     Result<EndReport> end_all(const StopOptions& how = {});

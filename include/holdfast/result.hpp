@@ -32,6 +32,7 @@ enum class Errc {
     overflow = 19,         // a stated bound was reached
     protocol = 20,         // the other side broke its protocol
     cancelled = 21,
+    cannot_create = 22, // a file or directory cannot be made: no such parent, a read-only file system
 };
 
 // Stable lower-case name of a code, e.g. "held".

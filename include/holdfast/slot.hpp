@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ using Millis = std::chrono::milliseconds;
 // Where a slot lives. A slot that guards data lives beside that data, so that nothing can go around it.
 struct SlotLocation {
     std::string directory; // must exist, on a local file system
-    std::string name;      // 1 to 100 letters, digits, '.', '-', '_'
+    std::string name;      // 1 to 100 letters, digits, '.', '-', '_'; neither '.' nor '-' in front
 };
 
 enum class SlotState { free, owned, orphaned };
@@ -43,6 +44,7 @@ struct SlotInfo {
     SlotState state = SlotState::free;
     int owner_pid = 0; // 0 unless owned by a process that this process can see
     bool owner_in_other_namespace = false;
+    bool owner_stopped = false;      // by a signal (state T): it does nothing until it is continued
     std::uint64_t epoch = 0;         // of the current owner, or of the last one
     std::vector<Leftover> leftovers; // filled in when orphaned
 
@@ -65,14 +67,17 @@ enum class IfHeld { refuse, wait, replace, attach };
 
 struct AcquireOptions {
     IfHeld if_held = IfHeld::refuse;
-    std::optional<Millis> wait; // longest wait for an owner to go (wait) or for leftovers (any policy);
-                                // none: for ever under `wait`, 10 s otherwise
-    Millis grace{5000};         // replace: from TERM to KILL
+    // Longest wait: for an owner to go (wait), to be replaced (replace) or, when it is draining already, to
+    // be gone (refuse, attach), and for leftovers. None: for ever under wait and replace, 10 s otherwise.
+    std::optional<Millis> wait;
+    Millis grace{5000};  // replace: from TERM to KILL
     Millis stall{30000}; // replace: a starting owner whose progress stands still this long may be replaced
     std::vector<std::string> argv; // what to call this owner in the record
     std::string address;           // where it can be reached, if known already
     std::string session;
     int cancel_fd = -1; // acquire gives up with `cancelled` when this becomes readable
+    // Asked then, if set: false to wait on, after whatever made it readable was taken back.
+    std::function<bool()> cancel_is_meant = {};
 };
 
 // Limits that are stated in messages and in the documentation.
@@ -151,12 +156,20 @@ struct StopOptions {
     Millis grace{5000};     // from TERM to KILL
     bool now = false;       // KILL at once
     Millis patience{30000}; // from KILL to giving up with `survivors`
+    // The ownership that is meant, as SlotInfo::epoch told it; none: the one that is there at the call.
+    std::optional<std::uint64_t> epoch = {};
 };
 
-// Ends the owner and everything that holds the slot's life. Returns when nothing is left, and says whether
-// there was anything. Never ends a newer owner than the one it found. Errors: superseded, unreachable,
-// not_permitted, survivors.
-Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options);
+struct Stopped {
+    bool anybody = false; // whether there was an owner, or leftovers of one
+    // Somebody who waited, and has the slot now. What was meant is gone; the newer owner was left alone.
+    std::optional<SlotInfo> successor = {};
+};
+
+// Ends the owner and everything that holds the slot's life. Returns when nothing of the ownership that was
+// meant is left. Never ends a newer one. Errors: unreachable, not_permitted, survivors, timed_out (the slot
+// is being changed by a process that does not go on).
+Result<Stopped> stop_slot(const SlotLocation& location, const StopOptions& options);
 
 enum class WaitFor { ready, free };
 

@@ -13,9 +13,16 @@
 // wait within their own deadline. A helper that fails too often is given up: every request says why, and how
 // to try again.
 //
-// Threads: all functions of all classes may be called from any thread, except that one Hold, Session or
-// Registration object is not moved or destroyed while another thread uses it. Callbacks run on threads of the
-// supervisor, never on the caller's, and may call anything here. A slow callback delays no answer.
+// Threads: all functions of all classes may be called from any thread, at the same time too; so a Hold may be
+// released while others use it. Only moving or destroying an object is for one thread alone.
+//
+// Callbacks run on threads of the supervisor, never on the caller's, and may call anything here. A slow one
+// delays no answer to who waits (request(), PendingCall), and others are called beside it: up to 64 that take
+// an answer; up to 64 holds with a subscriber at work, one notification of a hold at a time, in order; up to
+// 16 handlers of a helper's requests, and 256 in all. At the bound the next waits for one to return.
+// Callbacks for answers are called in no particular order, exactly once each, also when the supervisor goes:
+// those that are still to be called then are called after its destructor has waited a second for them.
+// Notifications and requests of the helper that nobody has begun with are dropped with it.
 //
 // fork(): in the child of a fork nothing of this works (`closed`), nothing is ended, and the parent notices
 // nothing.
@@ -65,8 +72,9 @@ struct HealthCheck {
     Millis every{10'000};       // once it is ready
     Millis while_starting{100}; // between two questions during the start
     Millis within{5'000};       // an answer that takes longer is a miss
-    std::uint32_t misses =
-        3; // so many in a row, with nothing else answered either, mean wedged: it is replaced
+    // So many in a row, with no message of any kind in between, mean wedged: it is replaced. While a request
+    // of the helper is being served here nothing is a miss, for it may wait for the answer.
+    std::uint32_t misses = 3;
 };
 
 struct RespawnPolicy {
@@ -86,9 +94,10 @@ struct RpcLimits {
     std::size_t max_in_flight =
         262'144; // calls; a hold may have as many as are still free, alone half of them
     std::size_t max_unsent_bytes = std::size_t{128} << 20;
-    std::size_t max_waiting = 65'536;       // requests that wait for a helper to become ready
-    std::size_t max_requests = 1024;        // of the helper, being served
-    std::size_t max_notifications = 65'536; // that wait for slow subscribers; more are dropped and counted
+    std::size_t max_waiting = 65'536; // requests that wait for a helper to become ready
+    std::size_t max_requests = 1024;  // of the helper, being served
+    // That wait for slow subscribers of one hold; more are dropped and counted.
+    std::size_t max_notifications = 65'536;
 };
 
 enum class HelperErrors {
@@ -111,9 +120,10 @@ struct HelperSpec {
     std::string label; // for `holdfast ps`; empty: the command's name
     ReadyBy ready_by = ReadyBy::start;
     HealthCheck health;
-    Millis stall{30'000};             // longest standstill of a start; 0: endless patience
-    Millis linger{0};                 // how long it outlives its last hold
-    std::string stop_plan = "mcp";    // as for `holdfast run --stop`
+    Millis stall{30'000};          // longest standstill of a start; 0: endless patience. A start that waits
+                                   // for our answer to its request does not stand still
+    Millis linger{0};              // how long it outlives its last hold
+    std::string stop_plan = "mcp"; // as for `holdfast run --stop`
     std::string containment = "auto"; // as for `holdfast run --contain`
     HelperErrors errors = HelperErrors::inherit;
     Millis serve_within{60'000}; // a request of the helper gets an error after this
@@ -157,7 +167,11 @@ struct RequestOptions {
         Millis{30'000}; // for everything: waiting for the helper, sending, answering
     bool idempotent =
         false; // may be sent again, to the next generation, when the transport closes before the answer
-    Generation only = 0; // not 0: only to this generation; `superseded` when another one is there
+    // Not 0: only to this generation. It is waited for while it starts; `superseded` when it is gone.
+    Generation only = 0;
+    // For start() with a callback that does nothing but pass the answer on (to an event loop) and never
+    // waits: it is called by a thread on which no other code of the host runs.
+    bool passed_on = false;
 };
 
 using Answered = std::function<void(Result<Reply>)>;
@@ -228,7 +242,9 @@ private:
 
 class Session;
 // What a session does first on each new generation: open itself there. It runs on the thread of the request
-// that needs it; requests made through `on` go to that generation only. An error is the request's error.
+// that needs it; requests made through `on` go to that generation only, from whichever thread, until it
+// returns. The session itself may be asked by the opening's own thread too; on another thread that would wait
+// for the opening to end. An error is the request's error.
 using SessionOpen = std::function<Result<void>(Session& on)>;
 
 // Proof that the helper is wanted. Move-only.
@@ -265,15 +281,16 @@ public:
     Result<Registration> serve(std::string_view method, Served served);
 
     // Sees to it that another generation than `seen` is there, and waits for it: replaces `seen` if it is
-    // still the present one, joins its successor otherwise, and goes on when that one is dead too.
+    // still the present one (also one that is still being started), joins its successor otherwise, and goes
+    // on when that one is dead too.
     Result<Generation> replace(Generation seen, std::optional<Millis> at_most = Millis{30'000});
     // After giving up, or during a pause: try again now.
     Result<void> retry();
 
     Session session(SessionOpen open);
     [[nodiscard]] HelperStatus status() const;
-    // Lets go. Requests under way are answered or failed; everything else on this hold is `closed` from now
-    // on.
+    // Lets go. Requests that were sent are answered or failed; everything else on this hold is `closed` from
+    // now on, and whoever waits on it is told so. A second time does nothing.
     void release() noexcept;
 
 private:
@@ -317,7 +334,7 @@ public:
     Supervisor& operator=(Supervisor&&) noexcept;
     Supervisor(const Supervisor&) = delete;
     Supervisor& operator=(const Supervisor&) = delete;
-    ~Supervisor(); // shutdown()
+    ~Supervisor(); // shutdown(), and a second for callbacks that run
 
     // Returns at once: the start goes on by itself. Errors: invalid_argument, closed.
     Result<Hold> hold(const HelperSpec& spec);

@@ -21,29 +21,24 @@ int completion_command(const Arguments& arguments) {
         return fail_with({.code = Errc::invalid_argument,
                           .message = core::cat("there is no completion for \"", arguments.words[0],
                                                "\"; use bash, zsh or fish")});
-    print(text);
-    return exit_ok;
+    return answer(text);
 }
 
 int manual_command(const Arguments&) {
-    print(manual_page());
-    return exit_ok;
+    return answer(manual_page());
 }
 
 int version_command(const Arguments&) {
-    print(core::cat("holdfast ", HOLDFAST_VERSION, '\n'));
-    return exit_ok;
+    return answer(core::cat("holdfast ", HOLDFAST_VERSION, '\n'));
 }
 
 int help_command(const Arguments& arguments) {
     if (arguments.words.empty()) {
-        print(overview());
-        return exit_ok;
+        return answer(overview());
     }
     std::string name = arguments.words[0];
     if (is_group(name) && arguments.words.size() == 1) {
-        print(group_overview(name));
-        return exit_ok;
+        return answer(group_overview(name));
     }
     if (arguments.words.size() == 2)
         name += core::cat(' ', arguments.words[1]);
@@ -51,8 +46,7 @@ int help_command(const Arguments& arguments) {
     if (!command)
         return fail_with({.code = Errc::invalid_argument,
                           .message = core::cat("there is no command \"", name, "\"; see: holdfast --help")});
-    print(help_of(*command));
-    return exit_ok;
+    return answer(help_of(*command));
 }
 
 } // namespace
@@ -71,7 +65,11 @@ std::vector<Command> all_commands() {
                     "With --slot NAME it is the only one of that name on this machine and profile; the "
                     "kernel's lock decides, so no crash leaves anything to clean up. CMD may report its "
                     "start on NOTIFY_SOCKET (READY=1, STATUS=, HOLDFAST_PROGRESS=done/total, "
-                    "EXTEND_TIMEOUT_USEC=): a starting owner that makes progress is never replaced.\n"
+                    "EXTEND_TIMEOUT_USEC=): a starting owner that makes progress is never replaced. With "
+                    "HOLDFAST_ADDRESS=text it says where it can be reached, which --if-held attach prints. "
+                    "An owner that is draining is waited for (--wait, 10 s) before anybody is told that the "
+                    "slot is held.\n"
+                    "A run that waits for its slot gives up (exit 75) when its host dies or closes stdin.\n"
                     "The exit status is CMD's own, 128+n when signal n ended it.",
          .options = run_options(),
          .takes_command = true,
@@ -93,9 +91,10 @@ std::vector<Command> all_commands() {
          .usage = "ID|NAME… | --session KEY | --all  [--now]",
          .summary = "End helpers or the owner of a slot, with everything they started",
          .details = "All are asked at once, and each is answered when nothing of it is left; what does not "
-                    "go is named. A newer owner than the one that was found is left alone.",
+                    "go is named. A newer owner than the one that was found is left alone, and named.",
          .options = stop_options(),
          .max_words = 1000,
+         .takes_slot = true,
          .run = stop_command},
         {.name = "logs",
          .usage = "ID|NAME [-f]",
@@ -126,6 +125,7 @@ std::vector<Command> all_commands() {
          .options = status_options(),
          .min_words = 1,
          .max_words = 1,
+         .takes_slot = true,
          .run = status_command},
         {.name = "wait",
          .usage = "NAME --for ready|free [--wait DUR]",
@@ -134,6 +134,7 @@ std::vector<Command> all_commands() {
          .options = wait_options(),
          .min_words = 1,
          .max_words = 1,
+         .takes_slot = true,
          .run = wait_command},
         {.name = "doctor",
          .usage = "[--json] [--under PID]",

@@ -58,14 +58,22 @@ bool is_path(const Option& option) {
     return option.value == "PATH" || option.value == "DIR";
 }
 
+bool is_slot(const Option& option) {
+    return option.name == "slot";
+}
+
+// The names of the slots there are, one a line. Slot names have no blanks; the first line is the header.
+constexpr std::string_view slot_names = "holdfast slots 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
+
 std::string bash_completion() {
-    std::string out = "# bash completion for holdfast\n_holdfast() {\n"
-                      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
-                      "command=${COMP_WORDS[1]} i\n"
-                      "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "        if [[ ${COMP_WORDS[i]} == -- ]]; then _command_offset $((i + 1)) 2>/dev/null "
-                      "|| COMPREPLY=($(compgen -c -- \"$current\")); return; fi\n"
-                      "    done\n    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"";
+    std::string out = cat("# bash completion for holdfast\n_holdfast_slots() { ", slot_names, "; }\n");
+    out += "_holdfast() {\n"
+           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
+           "command=${COMP_WORDS[1]} i\n"
+           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "        if [[ ${COMP_WORDS[i]} == -- ]]; then _command_offset $((i + 1)) 2>/dev/null "
+           "|| COMPREPLY=($(compgen -c -- \"$current\")); return; fi\n"
+           "    done\n    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W \"";
     out += cat(first_words(), "\" -- \"$current\"))\n        return\n    fi\n    case $command in\n");
     for (const auto group : groups())
         out += cat("    ", group, ")\n        if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W \"",
@@ -80,6 +88,9 @@ std::string bash_completion() {
             else if (is_path(option))
                 out += cat("    \"", command.name, "\":--", option.name,
                            ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
+            else if (is_slot(option))
+                out += cat("    \"", command.name, "\":--", option.name,
+                           ") COMPREPLY=($(compgen -W \"$(_holdfast_slots)\" -- \"$current\")); return ;;\n");
     out += "    esac\n    case $command in\n";
     for (const Command& command : commands()) {
         out += cat("    \"", command.name, "\") COMPREPLY=($(compgen -W \"");
@@ -90,6 +101,8 @@ std::string bash_completion() {
             out += "-- ";
         if (command.name == "completion")
             out += "bash zsh fish ";
+        if (command.takes_slot)
+            out += "$(_holdfast_slots) ";
         out += "\" -- \"$current\")";
         out += command.takes_file ? " $(compgen -f -- \"$current\")) ;;\n" : ") ;;\n";
     }
@@ -112,7 +125,8 @@ std::string without_brackets(std::string_view text) {
 }
 
 std::string zsh_completion() {
-    std::string out = "#compdef holdfast\n_holdfast() {\n    local -a commands\n    commands=(\n";
+    std::string out = cat("#compdef holdfast\n_holdfast_slots() { compadd -- ${(f)\"$(", slot_names,
+                          ")\"}; }\n_holdfast() {\n    local -a commands\n    commands=(\n");
     for (const Command& command : commands())
         if (second_word(command).empty())
             out += cat("        '", command.name, ':', quoted(command.summary), "'\n");
@@ -138,7 +152,9 @@ std::string zsh_completion() {
                            without_brackets(option.help), ']');
                 if (!option.value.empty())
                     out += cat(':', option.value, ':',
-                               option.choices.empty() ? (is_path(option) ? "_files" : " ")
+                               option.choices.empty() ? (is_path(option)   ? "_files"
+                                                         : is_slot(option) ? "_holdfast_slots"
+                                                                           : " ")
                                                       : cat('(', words_of(option.choices), ')'));
                 out += '\'';
             }
@@ -146,6 +162,8 @@ std::string zsh_completion() {
             out += " \\\n        '*::command:_normal'";
         if (command.takes_file)
             out += " \\\n        '1:file:_files'";
+        if (command.takes_slot)
+            out += " \\\n        '*:slot:_holdfast_slots'";
         if (command.name == "completion")
             out += " \\\n        '1:shell:(bash zsh fish)'";
         out += " ;;\n";
@@ -164,7 +182,8 @@ std::string fish_condition(const Command& command) {
 }
 
 std::string fish_completion() {
-    std::string out = "# fish completion for holdfast\ncomplete -c holdfast -f\n";
+    std::string out = cat("# fish completion for holdfast\nfunction __holdfast_slots\n    ", slot_names,
+                          "\nend\ncomplete -c holdfast -f\n");
     for (const Command& command : commands())
         if (second_word(command).empty())
             out += cat("complete -c holdfast -n __fish_use_subcommand -a ", command.name, " -d '",
@@ -186,11 +205,15 @@ std::string fish_completion() {
                     out += is_path(option) ? " -r -F" : " -x";
                 if (!option.choices.empty())
                     out += cat(" -a '", words_of(option.choices), '\'');
+                if (is_slot(option))
+                    out += " -a '(__holdfast_slots)'";
                 out += cat(" -d '", quoted(option.help), "'\n");
             }
     for (const Command& command : commands())
         if (command.takes_file)
             out += cat("complete -c holdfast -n '", fish_condition(command), "' -F\n");
+        else if (command.takes_slot)
+            out += cat("complete -c holdfast -n '", fish_condition(command), "' -a '(__holdfast_slots)'\n");
     return out + "complete -c holdfast -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
 }
 

@@ -12,6 +12,7 @@ int exit_code_of(const Error& error) noexcept {
     case Errc::superseded:
         return exit_held;
     case Errc::timed_out:
+    case Errc::cancelled:
         return exit_timed_out;
     case Errc::orphaned:
     case Errc::survivors:
@@ -27,6 +28,7 @@ int exit_code_of(const Error& error) noexcept {
         return exit_lost;
     case Errc::no_space:
     case Errc::unsafe_directory:
+    case Errc::cannot_create:
         return exit_cannot_create;
     case Errc::cannot_start:
         return error.sys == ENOENT ? exit_not_found : exit_cannot_execute;

@@ -39,8 +39,25 @@ struct Places {
 };
 
 bool is_directory(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string full_path(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> full(::realpath(path.c_str(), nullptr), &std::free);
+    return full ? std::string(full.get()) : path;
+}
+
+// A shell that works in one profile has that as its HERMES_HOME; the others are beside it.
+std::string home_of_all_profiles(const std::string& home) {
+    if (is_directory(home + "/profiles"))
+        return home;
+    constexpr std::string_view folder = "/profiles";
+    const auto profile = home.rfind('/');
+    const std::string_view above = std::string_view(home).substr(0, profile);
+    return profile != std::string::npos && above.ends_with(folder) && above.size() > folder.size()
+               ? std::string(above.substr(0, above.size() - folder.size()))
+               : home;
 }
 
 Result<Places> find_places(const Arguments& arguments) {
@@ -58,17 +75,18 @@ Result<Places> find_places(const Arguments& arguments) {
     if (!is_directory(home))
         return fail(Errc::invalid_argument, cat("there is no Hermes home at ", home,
                                                 "; start Hermes once, or name it with --home DIR"));
-    if (auto profile = arguments.value("profile"); profile && *profile != "default") {
-        if (profile->empty() || profile->find('/') != std::string::npos || profile->starts_with('.'))
+    home = full_path(home);
+    if (auto profile = arguments.value("profile")) {
+        if (*profile != "default" &&
+            (profile->empty() || profile->find('/') != std::string::npos || profile->starts_with('.')))
             return fail(Errc::invalid_argument, cat("\"", *profile, "\" cannot be the name of a profile"));
-        home = cat(home, "/profiles/", *profile);
+        home = home_of_all_profiles(home);
+        if (*profile != "default")
+            home = cat(home, "/profiles/", *profile);
         if (!is_directory(home))
             return fail(Errc::invalid_argument,
                         cat("Hermes has no profile \"", *profile, "\": there is no ", home));
-    }
-    if (char* full = ::realpath(home.c_str(), nullptr)) {
-        home = full;
-        std::free(full);
+        home = full_path(home);
     }
     Places out;
     out.home = home;
@@ -83,6 +101,19 @@ Error about(const std::string& path, const Error& error) {
     return {.code = error.code, .message = cat(path, ": ", error.message), .sys = error.sys};
 }
 
+Result<void> set_provider(const Places& places, const FileText& before, const std::string& after) {
+    if (before.there && before.text == after)
+        return {};
+    if (before.there) {
+        // The backup first: a crash in between leaves nothing to regret.
+        if (auto kept = write_file_of_others(places.backup, before.text); !kept)
+            return kept;
+    } else {
+        ::unlink(places.backup.c_str()); // of an earlier life
+    }
+    return write_file_of_others(places.config, after);
+}
+
 int install(const Places& places, const Arguments& arguments) {
     auto source = find_plugin_source(arguments.value("from"));
     if (!source)
@@ -94,20 +125,15 @@ int install(const Places& places, const Arguments& arguments) {
     auto after = core::yaml_with(before->text, provider_key, provider_name);
     if (!after)
         return fail_with(about(places.config, after.error()));
+    const bool was_there = is_our_plugin(places.plugin);
     if (auto copied = install_plugin(*source, places.plugin); !copied)
         return fail_with(copied.error());
-    print(cat("plugin:  ", places.plugin, '\n'));
-    if (!before->there || before->text != *after) {
-        if (before->there) {
-            // The backup first: a crash in between leaves nothing to regret.
-            if (auto kept = write_file_of_others(places.backup, before->text); !kept)
-                return fail_with(kept.error());
-        } else {
-            ::unlink(places.backup.c_str()); // of an earlier life
-        }
-        if (auto written = write_file_of_others(places.config, *after); !written)
-            return fail_with(written.error());
+    if (auto set = set_provider(places, *before, *after); !set) {
+        if (!was_there) // half an installation is none
+            (void)remove_plugin(places.plugin);
+        return fail_with(set.error());
     }
+    print(cat("plugin:  ", places.plugin, '\n'));
     print(cat("config:  ", places.config, " has memory.provider: ", provider_name, '\n'));
     if (::access(places.backup.c_str(), F_OK) == 0)
         print(cat("before:  ", places.backup, '\n'));
@@ -230,7 +256,7 @@ int status(const Places& places, bool as_json) {
     if (!there)
         print("plugin:  not installed; run: holdfast hermes install\n");
     else if (!missing.empty())
-        print(cat("plugin:  ", missing, " is missing; run: holdfast hermes install\n"));
+        print(cat("plugin:  ", missing, "; run: holdfast hermes install\n"));
     else
         print(cat("plugin:  ", plugin_version(places.plugin), " in ", places.plugin, '\n'));
     if (!provider)

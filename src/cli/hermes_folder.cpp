@@ -24,13 +24,9 @@ using core::cat;
 
 namespace {
 
-constexpr std::string_view needed[] = {"__init__.py",
-                                       "plugin.yaml",
-                                       "provider.py",
-                                       "lib/holdfast/__init__.py",
-                                       "lib/holdfast/libholdfast.so.1",
-                                       "lib/holdfast/holdfast-keep",
-                                       "lib/holdfast/holdfast-memory"};
+constexpr std::string_view needed[] = {"__init__.py", "plugin.yaml", "provider.py",
+                                       "lib/holdfast/__init__.py", "lib/holdfast/libholdfast.so.1"};
+constexpr std::string_view programs[] = {"lib/holdfast/holdfast-keep", "lib/holdfast/holdfast-memory"};
 
 std::unexpected<Error> failed(std::string_view what, const std::string& path) {
     int error = errno;
@@ -63,7 +59,8 @@ Result<std::string> read_all(const std::string& path) {
     }
 }
 
-Result<void> write_new(const std::string& path, std::string_view text, mode_t mode) {
+// `like`: whose it is to be, as far as we may say so (root installs into a user's home).
+Result<void> write_new(const std::string& path, std::string_view text, mode_t mode, const struct stat* like) {
     sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
         return failed("written", path);
@@ -75,6 +72,8 @@ Result<void> write_new(const std::string& path, std::string_view text, mode_t mo
             return failed("written", path);
         text.remove_prefix(static_cast<std::size_t>(n));
     }
+    if (like)
+        (void)!::fchown(file.get(), like->st_uid, like->st_gid);
     if (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0)
         return failed("written", path);
     return {};
@@ -120,9 +119,10 @@ Result<void> remove_tree(const std::string& folder) {
     return {};
 }
 
-Result<void> copy_tree(const std::string& from, const std::string& to) {
+Result<void> copy_tree(const std::string& from, const std::string& to, const struct stat& like) {
     if (::mkdir(to.c_str(), 0755) != 0)
         return failed("made", to);
+    (void)!::chown(to.c_str(), like.st_uid, like.st_gid);
     auto entries = entries_of(from);
     if (!entries)
         return std::unexpected(entries.error());
@@ -132,14 +132,14 @@ Result<void> copy_tree(const std::string& from, const std::string& to) {
         if (S_ISDIR(entry.info.st_mode)) {
             if (entry.name == "__pycache__")
                 continue; // made where it runs
-            if (auto copied = copy_tree(source, target); !copied)
+            if (auto copied = copy_tree(source, target, like); !copied)
                 return copied;
             continue;
         }
         auto text = read_all(source);
         if (!text)
             return std::unexpected(text.error());
-        if (auto written = write_new(target, *text, entry.info.st_mode & 0100 ? 0755 : 0644); !written)
+        if (auto written = write_new(target, *text, entry.info.st_mode & 0100 ? 0755 : 0644, &like); !written)
             return written;
     }
     return {};
@@ -157,12 +157,37 @@ std::string beside(const std::string& target, std::string_view what) {
     return cat(target.substr(0, slash), "/.", target.substr(slash + 1), '.', what, '-', ::getpid());
 }
 
+// What an installation that was killed left there: folders as beside() names them, of processes that are no
+// more.
+void sweep(const std::string& target) {
+    const std::size_t slash = target.rfind('/');
+    const std::string parent = target.substr(0, slash);
+    const auto entries = entries_of(parent);
+    if (!entries)
+        return;
+    for (const Entry& entry : *entries) {
+        const std::size_t dash = entry.name.rfind('-');
+        const auto number = dash == std::string::npos ? std::string() : entry.name.substr(dash + 1);
+        const auto stem = entry.name.substr(0, dash);
+        const auto name = cat('.', target.substr(slash + 1));
+        const bool ours = stem == name + ".new" || stem == name + ".old";
+        if (ours && !number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
+            S_ISDIR(entry.info.st_mode) && !exists("/proc/" + number))
+            (void)remove_tree(cat(parent, '/', entry.name));
+    }
+}
+
 } // namespace
 
 std::string missing_in_plugin(const std::string& folder) {
     for (std::string_view name : needed)
         if (!exists(cat(folder, '/', name)))
-            return std::string(name);
+            return cat(name, " is missing");
+    for (std::string_view name : programs)
+        if (!exists(cat(folder, '/', name)))
+            return cat(name, " is missing");
+        else if (::access(cat(folder, '/', name).c_str(), X_OK) != 0)
+            return cat(name, " may not be run");
     return "";
 }
 
@@ -189,9 +214,8 @@ Result<std::string> find_plugin_source(const std::optional<std::string>& given) 
         std::free(full);
     }
     if (std::string missing = missing_in_plugin(folder); !missing.empty())
-        return fail(Errc::not_found,
-                    cat("the plugin to install is not complete: ", folder, '/', missing,
-                        " is missing; build it with ./scripts/build, or name its folder with --from"));
+        return fail(Errc::not_found, cat("the plugin to install is not complete: ", folder, '/', missing,
+                                         "; build it with ./scripts/build, or name its folder with --from"));
     return folder;
 }
 
@@ -199,11 +223,18 @@ Result<void> install_plugin(const std::string& source, const std::string& target
     if (exists(target) && !is_our_plugin(target))
         return fail(Errc::held, cat(target, " is there and is not this plugin; move it away first"));
     std::string parent = target.substr(0, target.rfind('/'));
-    if (auto made = sys::make_directories(parent); !made)
-        return made;
+    struct stat like{};
+    if (::stat(parent.c_str(), &like) != 0) { // to be made: whose, the home above it says
+        const bool known = ::stat(parent.substr(0, parent.rfind('/')).c_str(), &like) == 0;
+        if (auto made = sys::make_directories(parent); !made)
+            return made;
+        if (known)
+            (void)!::chown(parent.c_str(), like.st_uid, like.st_gid);
+    }
+    sweep(target);
     std::string fresh = beside(target, "new");
     std::string old = beside(target, "old");
-    if (auto copied = copy_tree(source, fresh); !copied) {
+    if (auto copied = copy_tree(source, fresh, like); !copied) {
         (void)remove_tree(fresh);
         return copied;
     }
@@ -219,6 +250,7 @@ Result<void> install_plugin(const std::string& source, const std::string& target
 }
 
 Result<bool> remove_plugin(const std::string& target) {
+    sweep(target);
     if (!exists(target))
         return false;
     if (!is_our_plugin(target))
@@ -232,8 +264,12 @@ Result<bool> remove_plugin(const std::string& target) {
 }
 
 Result<FileText> read_file_of_others(const std::string& path) {
-    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+        if (exists(path))
+            return fail(Errc::not_found,
+                        cat(path, " is a link to nothing; make what it points to, or remove it"));
         return FileText{};
+    }
     auto text = read_all(path);
     if (!text)
         return std::unexpected(text.error());
@@ -247,9 +283,11 @@ Result<void> write_file_of_others(const std::string& path, std::string_view text
         std::free(full);
     }
     struct stat info{};
-    mode_t mode = ::stat(real.c_str(), &info) == 0 ? info.st_mode & 07777 : 0600;
+    const bool there = ::stat(real.c_str(), &info) == 0;
+    const mode_t mode = there ? info.st_mode & 07777 : 0600;
+    const bool like = there || ::stat(real.substr(0, real.rfind('/')).c_str(), &info) == 0;
     std::string fresh = cat(real, ".holdfast-", ::getpid());
-    if (auto written = write_new(fresh, text, mode); !written) {
+    if (auto written = write_new(fresh, text, mode, like ? &info : nullptr); !written) {
         ::unlink(fresh.c_str());
         return written;
     }

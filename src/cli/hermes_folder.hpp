@@ -13,19 +13,21 @@ namespace holdfast::cli {
 // which names what is missing in it.
 Result<std::string> find_plugin_source(const std::optional<std::string>& given);
 
-// What is missing in a plugin folder; empty when it is complete.
+// What a plugin folder lacks, in words ("plugin.yaml is missing"); empty when it is complete.
 std::string missing_in_plugin(const std::string& folder);
 // Whether a folder is this plugin, whole or not. Nothing else is ever replaced or removed.
 bool is_our_plugin(const std::string& folder);
 std::string plugin_version(const std::string& folder);
 
 // Puts a copy at `target`, by renaming: a host that reads it at that moment sees the old one or the new one.
-// Parents are made. Errors: held, when something else is there; io, no_space.
+// Parents are made; what root makes belongs to whom the folder above belongs. Errors: held, when something
+// else is there; io, no_space.
 Result<void> install_plugin(const std::string& source, const std::string& target);
 // Removes it. False when there was none. Errors: as above.
 Result<bool> remove_plugin(const std::string& target);
 
-// Files of others, whole: their mode is kept and a symbolic link stays one.
+// Files of others, whole: their mode and owner are kept and a symbolic link stays one. Errors, besides those
+// of the file: not_found, a link to nothing.
 struct FileText {
     bool there = false;
     std::string text; // empty when it is not there

@@ -7,6 +7,7 @@
 #include "registry/listing.hpp"
 #include "sys/directories.hpp"
 #include "sys/file_watch.hpp"
+#include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
 
@@ -24,7 +25,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr Option for_logs[] = {
-    {.name = "follow", .value = "", .help = "go on as it grows", .letter = 'f'},
+    {.name = "follow", .value = "", .help = "go on as it grows, until the helper ends", .letter = 'f'},
 };
 constexpr Option for_events[] = {
     {.name = "follow", .value = "", .help = "go on as they happen", .letter = 'f'},
@@ -56,9 +57,10 @@ std::string event_text(const registry::Event& event) {
     return out + "\n";
 }
 
-// Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation.
-int follow(const std::string& path, std::uint64_t from,
-           const std::function<std::string(std::string&)>& show) {
+// Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation. With a
+// `writer`: until it has ended, and nothing more can come.
+int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
+           const sys::PidFd* writer) {
     auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return fail_with(signals.error());
@@ -71,6 +73,7 @@ int follow(const std::string& path, std::uint64_t from,
     sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string pending;
     for (;;) {
+        const bool last = writer && writer->ended(); // asked before the last look, not after
         changes->clear();
         std::array<char, 65536> buffer;
         for (;;) {
@@ -91,8 +94,11 @@ int follow(const std::string& path, std::uint64_t from,
             if (!print(show(pending)))
                 return exit_ok;
         }
-        std::array<pollfd, 2> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
-                                   {.fd = changes->fd(), .events = POLLIN, .revents = 0}}};
+        if (last)
+            return exit_ok;
+        std::array<pollfd, 3> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = changes->fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = writer ? writer->fd() : -1, .events = POLLIN, .revents = 0}}};
         ::poll(fds.data(), fds.size(), -1);
         if (fds[0].revents)
             return exit_ok;
@@ -104,8 +110,13 @@ std::uint64_t size_of(const std::string& path) {
     return ::stat(path.c_str(), &file) == 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
 }
 
+struct Log {
+    std::string path;
+    std::optional<sys::PidFd> writer; // of one that runs: its keeper
+};
+
 // The log of a helper that runs, or ran, under this id or name.
-Result<std::string> find_log(const Arguments& arguments) {
+Result<Log> find_log(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return std::unexpected(places.error());
@@ -117,7 +128,12 @@ Result<std::string> find_log(const Arguments& arguments) {
                 return fail(Errc::not_found,
                             core::cat("\"", word,
                                       "\" was not started with --log, so its stderr went to its host only"));
-            return helper->facts.log;
+            Log out{.path = helper->facts.log, .writer = std::nullopt};
+            if (auto keeper = sys::open_same(helper->facts.keeper))
+                out.writer = std::move(*keeper);
+            else if (auto front = sys::PidFd::open(helper->info.owner_pid))
+                out.writer = std::move(*front); // which is about to say who the keeper is
+            return out;
         }
     auto events = registry::EventLog(places->state).read();
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
@@ -125,7 +141,7 @@ Result<std::string> find_log(const Arguments& arguments) {
             continue;
         std::string path = core::cat(places->state, "/logs/", event->id, ".log");
         if (::access(path.c_str(), R_OK) == 0)
-            return path;
+            return Log{.path = path, .writer = std::nullopt};
     }
     return fail(Errc::not_found,
                 core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
@@ -141,17 +157,18 @@ std::span<const Option> events_options() {
 }
 
 int logs_command(const Arguments& arguments) {
-    auto path = find_log(arguments);
-    if (!path)
-        return fail_with(path.error());
-    std::uint64_t size = size_of(*path);
-    for (const std::string& part : {*path + ".1", *path})
+    auto log = find_log(arguments);
+    if (!log)
+        return fail_with(log.error());
+    std::uint64_t size = size_of(log->path);
+    for (const std::string& part : {log->path + ".1", log->path})
         if (auto text = sys::read_small_file(part, std::size_t{64} << 20))
             if (!print(*text))
                 return exit_ok;
-    if (!arguments.has("follow"))
+    if (!arguments.has("follow") || !log->writer)
         return exit_ok;
-    return follow(*path, size, [](std::string& pending) { return std::exchange(pending, {}); });
+    return follow(
+        log->path, size, [](std::string& pending) { return std::exchange(pending, {}); }, &*log->writer);
 }
 
 int events_command(const Arguments& arguments) {
@@ -169,16 +186,19 @@ int events_command(const Arguments& arguments) {
             return exit_ok;
     if (!arguments.has("follow"))
         return exit_ok;
-    return follow(log.path(), size, [&show](std::string& pending) {
-        std::string out;
-        std::size_t end = 0;
-        while ((end = pending.find('\n')) != std::string::npos) {
-            if (auto event = registry::event_from_line(std::string_view(pending).substr(0, end)))
-                out += show(*event);
-            pending.erase(0, end + 1);
-        }
-        return out;
-    });
+    return follow(
+        log.path(), size,
+        [&show](std::string& pending) {
+            std::string out;
+            std::size_t end = 0;
+            while ((end = pending.find('\n')) != std::string::npos) {
+                if (auto event = registry::event_from_line(std::string_view(pending).substr(0, end)))
+                    out += show(*event);
+                pending.erase(0, end + 1);
+            }
+            return out;
+        },
+        nullptr);
 }
 
 } // namespace holdfast::cli

@@ -37,10 +37,18 @@ Result<LineSource> LineSource::open(const std::string& path) {
         return fail(Errc::invalid_argument, cat(path, " is a directory; name a file"));
     if (S_ISREG(info.st_mode))
         source.size_ = static_cast<std::uint64_t>(info.st_size);
-    std::array<char, 16> head{};
-    if (::pread(source.in_.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()) ||
-        std::string_view(head.data(), head.size()) != std::string_view("SQLite format 3\0", 16))
-        return source;
+    std::array<char, 4096> head{};
+    const auto n = ::pread(source.in_.get(), head.data(), head.size(), 0);
+    const std::string_view beginning(head.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (!beginning.starts_with(std::string_view("SQLite format 3\0", 16))) {
+        if (beginning.find('\0') == beginning.npos)
+            return source;
+        return fail(
+            Errc::invalid_argument,
+            cat(path,
+                " holds neither lines of JSON nor a SQLite database. If it was a database, its first page "
+                "is damaged: the program sqlite3 may still read some of it (sqlite3 FILE .recover)"));
+    }
     auto program = find_memory_program();
     if (!program)
         return std::unexpected(std::move(program.error()));

@@ -1,6 +1,7 @@
 #include "cli/manual.hpp"
 
 #include "cli/print.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
@@ -15,16 +16,18 @@ constexpr std::string_view purpose = "Holdfast keeps each helper process to exac
 
 constexpr std::pair<int, std::string_view> exit_codes[] = {
     {0, "done"},
-    {3, "status: nobody owns the slot; stop, logs: nothing of that name"},
+    {3,
+     "status: nobody owns the slot; stop, logs: nothing of that name; memory: there is none at that place"},
     {4, "status: the owner is dead, but what it started still lives"},
     {64, "the words on the command line are off; nothing was changed"},
-    {65, "memory import: a line that cannot be read; memory check: the store is damaged"},
+    {65, "memory import: a line that cannot be read; memory check: the store is damaged, or was set aside"},
     {69, "a healthy owner exists"},
     {70, "an unexpected error of the system"},
     {71, "processes are left that could not be ended, or were not to be"},
     {72, "too many takeovers or restarts in a short time"},
-    {73, "a file or directory cannot be made (disk full, or others could write to it)"},
-    {75, "the stated time ran out"},
+    {73, "a file or directory cannot be made (disk full, no such place, others could write to it, or it is "
+         "somebody else's)"},
+    {75, "the stated time ran out, or the host went first: nothing was started"},
     {76, "the owner is in another PID namespace and cannot be signalled from here"},
     {77, "not permitted"},
     {78, "the lock file was wiped away; the command was ended"},
@@ -48,7 +51,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
         std::size_t end = std::min(text.find(' '), text.size());
         std::string_view word = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (column && column + 1 + shown_width(word) > width) {
+        if (column && column + 1 + core::shown_width(word) > width) {
             out += core::cat('\n', std::string(indent, ' '));
             column = 0;
         }
@@ -57,7 +60,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
             ++column;
         }
         out += word;
-        column += shown_width(word);
+        column += core::shown_width(word);
     }
     return out;
 }
@@ -114,8 +117,8 @@ std::string roff_options(std::span<const Option> options) {
 }
 
 std::string listed(std::string_view name, std::string_view summary) {
-    return core::cat("  ", name, std::string(14 - std::min<std::size_t>(13, shown_width(name)), ' '), summary,
-                     '\n');
+    return core::cat("  ", name, std::string(14 - std::min<std::size_t>(13, core::shown_width(name)), ' '),
+                     summary, '\n');
 }
 
 } // namespace
@@ -195,8 +198,11 @@ std::string manual_page() {
            "configuration live otherwise\n"
            ".TP\n.B HOLDFAST_MEMORY\nthe program holdfast\\-memory, when it lies neither beside holdfast nor "
            "in PATH\n"
-           ".TP\n.B NOTIFY_SOCKET\nset for the command, so that it can report its start; heard from a "
-           "service manager, so that it is told in turn\n"
+           ".TP\n.B HOLDFAST_MEMORY_MAX_LINE\nthe longest line that a memory helper takes, 4K to 31M "
+           "(default: 16M)\n"
+           ".TP\n.B NOTIFY_SOCKET\nset for the command, so that it can report its start and its "
+           "address (READY=1, STATUS=, HOLDFAST_PROGRESS=, HOLDFAST_ADDRESS=, EXTEND_TIMEOUT_USEC=, "
+           "STOPPING=1); heard from a service manager, so that it is told in turn\n"
            ".TP\n.B HOLDFAST_ID, HOLDFAST_MARK\nset for the command: its id in the registry\n";
     return out;
 }

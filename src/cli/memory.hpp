@@ -5,7 +5,11 @@
 
 #include "cli/options.hpp"
 
+#include <boost/json.hpp>
+
+#include <optional>
 #include <span>
+#include <string>
 
 namespace holdfast::cli {
 
@@ -23,8 +27,15 @@ int memory_import_command(const Arguments& arguments);
 
 // --home, or the home of the profile, as an absolute path; nothing is created.
 Result<std::string> memory_home(const Arguments& arguments);
+// The same for a command that only reads: one where somebody has begun a memory. Otherwise that is said, and
+// there is nothing (exit_not_running): a word mistyped must not become an empty memory, or an empty backup.
+std::optional<std::string> existing_memory_home(const Arguments& arguments, int& exit_code);
+bool is_memory_home(const std::string& home);
 // The path of holdfast-memory: HOLDFAST_MEMORY, beside this program, in ../libexec/holdfast, or in PATH.
 Result<std::string> find_memory_program();
+// What holdfast-memory says of a home without becoming its owner: the owner's health, or what the files say
+// (phase "closed", "stopped" or "silent").
+Result<boost::json::object> look_at_memory(const std::string& home);
 // The address of the home's viewer with its token, or empty: what its owner says.
 std::string viewer_address(const std::string& home);
 

@@ -1,9 +1,13 @@
 #include "cli/memory_client.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
+#include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
@@ -21,6 +25,7 @@ using core::cat;
 namespace {
 
 constexpr int patience_ms = 400; // before a person is told what is being waited for
+constexpr int quiet_ms = 7000;   // and where no bar can be drawn: one line, once
 constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
 constexpr int between_retries = 250;
 
@@ -53,13 +58,16 @@ Result<MemoryClient> MemoryClient::start(const std::string& home, const std::str
     if (!to_helper || !from_helper)
         return std::unexpected(std::move((to_helper ? from_helper : to_helper).error()));
     sys::SpawnSpec spec;
-    spec.argv = {"holdfast-memory", cat("--agent=", agent), "--no-viewer", cat("--home=", home)};
+    // How far it is is asked and shown by us: two who draw on one terminal draw over each other.
+    spec.argv = {"holdfast-memory", cat("--agent=", agent), "--no-viewer",
+                 "--no-progress",   "--told-by-client",     cat("--home=", home)};
     spec.executable = *program;
     spec.fds = {{to_helper->reading.get(), 0}, {from_helper->writing.get(), 1}};
     auto process = sys::spawn(spec);
     if (!process)
         return std::unexpected(std::move(process.error()));
     MemoryClient client;
+    client.home_ = home;
     client.process_ = std::make_unique<sys::PidFd>(std::move(*process));
     client.in_ = std::move(to_helper->writing);
     client.out_ = std::move(from_helper->reading);
@@ -73,13 +81,39 @@ MemoryClient::~MemoryClient() {
         (void)process_->try_reap();
 }
 
+Error MemoryClient::gone() const {
+    const bool ended = process_ && process_->wait_ended(sys::Deadline::in(std::chrono::seconds(10)));
+    const int status = ended ? process_->peek_exit_status().value_or(0) : 0;
+    if (status > 128)
+        return {Errc::closed,
+                cat("the memory at ", home_, ": holdfast-memory was ended by signal ", status - 128,
+                    " before it answered; what was answered is stored, so try again"),
+                0};
+    // Its own words are on stderr already, with the reason and the way out; its exit code says which kind it
+    // was.
+    return {status == exit_cannot_create   ? Errc::no_space
+            : status == exit_not_permitted ? Errc::not_permitted
+                                           : Errc::closed,
+            cat("the memory at ", home_, " cannot be used; why is said above"), 0};
+}
+
+void MemoryClient::say_what_is_waited_for(const std::string& phase) {
+    said_ = true;
+    const auto slot = query({home_, "memory"});
+    complain(cat("still waiting for the memory at ", home_, ": ", phase,
+                 slot && slot->owner_pid > 0 ? cat("; process ", slot->owner_pid, " owns it") : ""));
+}
+
 Result<void> MemoryClient::send(const json::object& message) {
     std::string line = json::serialize(message);
+    if (!core::is_utf8(line)) // it would not be JSON, and the answer to that belongs to no request
+        return fail(Errc::invalid_argument,
+                    "the text is not UTF-8; nothing was asked and nothing was stored");
     line += '\n';
     for (std::string_view rest = line; !rest.empty();) {
         const auto written = sys::write_quietly(in_.get(), rest);
         if (written.state == sys::WriteState::broken)
-            return fail(Errc::closed, "holdfast-memory ended before it could answer");
+            return std::unexpected(gone());
         rest.remove_prefix(written.bytes);
     }
     return {};
@@ -105,7 +139,7 @@ Result<std::string> MemoryClient::read_line(int at_most_ms) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return fail(Errc::closed, "holdfast-memory ended before it answered");
+            return std::unexpected(gone());
         buffer_.append(chunk.data(), static_cast<std::size_t>(n));
     }
 }
@@ -117,7 +151,7 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
     ProgressBar bar("memory");
     bool asked = false; // one question about its health at a time
     for (;;) {
-        auto line = read_line(bar.visible() && !asked ? patience_ms : -1);
+        auto line = read_line(asked || said_ ? -1 : bar.visible() ? patience_ms : quiet_ms);
         if (!line)
             return std::unexpected(std::move(line.error()));
         if (line->empty()) {
@@ -133,13 +167,18 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
         auto message = core::parse_object(*line);
         if (!message)
             continue;
-        if (const auto* answered = message->if_contains("id"); answered != nullptr && *answered == id)
+        // An error without an id is about a line that could not be read: there is one question at a time, so
+        // it was that one, and no other answer will come.
+        if (const auto* answered = message->if_contains("id");
+            answered != nullptr && (*answered == id || (answered->is_null() && message->contains("error"))))
             return std::move(*message);
         if (const auto* health = core::object_field(*message, "result");
             health != nullptr && health->contains("phase")) {
             asked = false;
             const auto* progress = core::object_field(*health, "progress");
             const auto phase = core::text_field(*health, "phase");
+            if (phase != "ready" && !bar.visible())
+                say_what_is_waited_for(phase);
             if (phase != "ready")
                 bar.show(progress != nullptr ? core::unsigned_field(*progress, "done") : 0,
                          progress != nullptr ? core::unsigned_field(*progress, "total") : 0, phase);

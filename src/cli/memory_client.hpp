@@ -33,7 +33,11 @@ private:
     Result<boost::json::object> once(std::string_view method, const boost::json::object& params);
     Result<std::string> read_line(int at_most_ms); // empty: nothing came in time
     Result<void> send(const boost::json::object& message);
+    [[nodiscard]] Error gone() const; // the helper ended: what that means
+    void say_what_is_waited_for(const std::string& phase);
 
+    std::string home_;
+    bool said_ = false;                   // what is being waited for, where there is no bar
     std::unique_ptr<sys::PidFd> process_; // none in one that was moved from
     sys::Fd in_;
     sys::Fd out_;

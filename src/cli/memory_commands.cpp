@@ -18,16 +18,22 @@ constexpr Option port_option{.name = "port",
                                  "the viewer's port (default: 8377); when it is taken, the next free one"};
 constexpr Option no_viewer_option{.name = "no-viewer", .value = "", .help = "serve no pages"};
 
-constexpr Option for_serve[] = {home_option, agent_option, port_option, no_viewer_option};
+constexpr Option line_option{.name = "max-line",
+                             .value = "SIZE",
+                             .help = "the longest line that is taken, 4K to 31M (default: 16M, or "
+                                     "HOLDFAST_MEMORY_MAX_LINE)"};
+
+constexpr Option for_serve[] = {home_option, agent_option, port_option, no_viewer_option, line_option};
 constexpr Option for_daemon[] = {
     home_option,
     agent_option,
     port_option,
     no_viewer_option,
+    line_option,
     {.name = "idle",
      .value = "DUR",
      .help = "leave when nobody was there for this long, such as 15m (default: stay)"}};
-constexpr Option for_mcp[] = {home_option, agent_option, port_option, no_viewer_option};
+constexpr Option for_mcp[] = {home_option, agent_option, port_option, no_viewer_option, line_option};
 constexpr Option for_search[] = {
     home_option,
     {.name = "limit", .value = "N", .help = "at most N hits, 1 to 200 (default: 10)", .letter = 'n'},
@@ -67,7 +73,7 @@ constexpr Option for_import[] = {
 
 constexpr Command table[] = {
     {.name = "memory serve",
-     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer]",
+     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer] [--max-line SIZE]",
      .summary = "Serve the memory contract on stdio, with the viewer",
      .details = "One JSON-RPC message a line, in and out. The first process on a home owns its store; every "
                 "further one is "
@@ -75,7 +81,7 @@ constexpr Command table[] = {
      .options = for_serve,
      .run = memory_serve_command},
     {.name = "memory daemon",
-     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer] [--idle DUR]",
+     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer] [--max-line SIZE] [--idle DUR]",
      .summary = "Keep the memory and its viewer open without a client",
      .details = "Stays until it is asked to end (TERM, INT, or core.shutdown). Keep it with: holdfast run "
                 "--slot memory -- "
@@ -83,7 +89,7 @@ constexpr Command table[] = {
      .options = for_daemon,
      .run = memory_daemon_command},
     {.name = "memory mcp",
-     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer]",
+     .usage = "[--home DIR] [--agent NAME] [--port N | --no-viewer] [--max-line SIZE]",
      .summary = "Serve the memory as an MCP server on stdio",
      .details = "Tools: search, remember, recall_timeline, forget, feedback. Any number of hosts may start "
                 "it on one home: "
@@ -94,7 +100,8 @@ constexpr Command table[] = {
     {.name = "memory search",
      .usage = "WORD… [-n N] [--session ID] [--json]",
      .summary = "Find what was said and done",
-     .details = "Ranked, best first; dates such as \"last Tuesday\" are understood.",
+     .details = "Ranked, best first; dates such as \"last Tuesday\" are understood. Exits 3 when there is no "
+                "memory at that place.",
      .options = for_search,
      .min_words = 1,
      .max_words = 1000,
@@ -112,8 +119,7 @@ constexpr Command table[] = {
      .usage = "[FILE] [--quiet]",
      .summary = "Write everything as JSON lines, to FILE or stdout",
      .details = "The memory stays in use meanwhile. FILE appears when it is complete; it is not overwritten "
-                "when it exists "
-                "already.",
+                "when it exists already. Exits 3, and writes nothing, when there is no memory at that place.",
      .options = for_export,
      .max_words = 1,
      .takes_file = true,
@@ -137,13 +143,16 @@ constexpr Command table[] = {
     {.name = "memory check",
      .usage = "[--rebuild-index] [--json]",
      .summary = "Verify the store, and repair its index",
-     .details = "Exits 65 when the database itself is damaged, and says what to do.",
+     .details = "Exits 65 when the database is damaged, or was so corrupt that it was set aside, and says "
+                "what to do; 3 when there is no memory at that place.",
      .options = for_check,
      .run = memory_check_command},
     {.name = "memory status",
      .usage = "[--json]",
      .summary = "Show the home, its owner, its viewer and its size",
-     .details = "Exits 0 when a process serves the home, 3 when none does.",
+     .details =
+         "A reader: takes no lock, wakes nobody and changes nothing. Exits 0 when a process serves the "
+         "home (also one that is stopped, which is said), 3 when none does.",
      .options = for_status,
      .run = memory_status_command},
 };

@@ -26,8 +26,12 @@ Result<void> write_all(int fd, std::string_view text, const std::string& name) {
         const auto n = ::write(fd, text.data(), text.size());
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            return sys::fail_sys(cat("write ", name));
+        if (n <= 0) {
+            auto failed = sys::fail_sys(cat("write ", name));
+            if (failed.error().code == Errc::no_space)
+                failed.error().message += "; free some space, or choose another place";
+            return failed;
+        }
         text.remove_prefix(static_cast<std::size_t>(n));
     }
     return {};
@@ -74,6 +78,10 @@ Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::strin
 } // namespace
 
 int memory_export_command(const Arguments& arguments) {
+    int no_home = exit_ok;
+    const auto home = existing_memory_home(arguments, no_home);
+    if (!home)
+        return no_home;
     const bool to_file = !arguments.words.empty() && arguments.words[0] != "-";
     const std::string name = to_file ? arguments.words[0] : "stdout";
     const std::string unfinished = name + ".part";
@@ -88,9 +96,6 @@ int memory_export_command(const Arguments& arguments) {
     } else if (stdout_is_terminal() && arguments.words.empty()) {
         complain("the export goes to this terminal; to a file: holdfast memory export FILE");
     }
-    auto home = memory_home(arguments);
-    if (!home)
-        return fail_with(home.error());
     auto client = MemoryClient::start(*home);
     if (!client)
         return fail_with(client.error());

@@ -6,6 +6,7 @@
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/json_fields.hpp"
+#include "core/json_surrogates.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
@@ -45,7 +46,7 @@ public:
             return flush_then_bad(line.number, line.text,
                                   cat("the line is longer than ", LineSource::longest_line >> 20, " MiB"));
         boost::system::error_code failed;
-        auto record = json::parse(line.text, failed, {}, json::parse_options{.max_depth = 200});
+        auto record = core::parse_mended(line.text, failed);
         if (failed)
             return flush_then_bad(line.number, line.text, cat("not JSON: ", failed.message()));
         if (const auto* object = record.if_object();

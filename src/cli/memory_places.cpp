@@ -1,8 +1,11 @@
 // Where the memory helper and its home are.
+#include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
+#include "cli/print.hpp"
 #include "cli/settings.hpp"
 #include "core/text.hpp"
 #include "holdfast/slot.hpp"
+#include "sys/errors.hpp"
 #include "sys/fd.hpp"
 
 #include <fcntl.h>
@@ -52,6 +55,28 @@ Result<std::string> memory_home(const Arguments& arguments) {
     while (home.size() > 1 && home.ends_with('/'))
         home.pop_back();
     return home;
+}
+
+bool is_memory_home(const std::string& home) {
+    return ::access(cat(home, "/memory.lock").c_str(), F_OK) == 0 ||
+           ::access(cat(home, "/data/memory.db").c_str(), F_OK) == 0;
+}
+
+std::optional<std::string> existing_memory_home(const Arguments& arguments, int& exit_code) {
+    auto home = memory_home(arguments);
+    if (!home) {
+        exit_code = fail_with(home.error());
+        return std::nullopt;
+    }
+    if (is_memory_home(*home))
+        return *home;
+    if (errno != ENOENT && errno != ENOTDIR) {
+        exit_code = fail_with(sys::fail_sys(cat("look at ", *home)).error());
+        return std::nullopt;
+    }
+    complain(cat("there is no memory at ", *home, " yet; it begins with: holdfast memory add \"…\""));
+    exit_code = exit_not_running;
+    return std::nullopt;
 }
 
 Result<std::string> find_memory_program() {

@@ -41,6 +41,8 @@ int become_helper(const Arguments& arguments, const char* face) {
     }
     if (arguments.has("no-viewer"))
         words.emplace_back("--no-viewer");
+    if (auto limit = arguments.value("max-line"))
+        words.push_back(cat("--max-line=", *limit)); // what it may be is known there
     if (auto idle = duration_option(arguments, "idle"); !idle)
         return fail_with(idle.error());
     else if (*idle)

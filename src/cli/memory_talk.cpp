@@ -1,19 +1,17 @@
-// search, add, check and status: one question, one answer.
+// search, add and check: one question, one answer.
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
-#include "cli/slot_json.hpp"
-#include "core/duration.hpp"
 #include "core/json_fields.hpp"
+#include "core/json_text.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
-#include "holdfast/slot.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
@@ -59,7 +57,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 int print_json(const json::value& value) {
-    print(json::serialize(value) + "\n");
+    print(core::json_text(value) + "\n");
     return exit_ok;
 }
 
@@ -82,25 +80,6 @@ Result<std::string> text_from_stdin() {
     return text;
 }
 
-bool is_directory(const std::string& path) {
-    struct stat info{};
-    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-// Counts with a thin grouping: 1 234 567.
-std::string grouped(std::int64_t number) {
-    auto text = std::to_string(number);
-    for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-        text.insert(static_cast<std::size_t>(at), 1, ',');
-    return text;
-}
-
-// "1 trace", "1,234 traces"
-std::string counted(const json::object& counts, std::string_view name) {
-    const auto number = core::integer_field(counts, name);
-    return cat(grouped(number), ' ', number == 1 ? name.substr(0, name.size() - 1) : name);
-}
-
 } // namespace
 
 int memory_search_command(const Arguments& arguments) {
@@ -115,6 +94,9 @@ int memory_search_command(const Arguments& arguments) {
     }
     if (auto session = arguments.value("session"))
         params["sessionId"] = *session;
+    int no_home = exit_ok;
+    if (!existing_memory_home(arguments, no_home))
+        return no_home;
     auto client = client_of(arguments);
     if (!client)
         return fail_with(client.error());
@@ -151,7 +133,7 @@ int memory_add_command(const Arguments& arguments) {
             return fail_with(read.error());
         text = std::move(*read);
     }
-    if (text.empty())
+    if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
         return fail_with({Errc::invalid_argument, "the note is empty; nothing was stored", 0});
     // The time is fixed here, so that asking again after a lost answer cannot store it twice.
     std::timespec now{};
@@ -176,6 +158,10 @@ int memory_add_command(const Arguments& arguments) {
 }
 
 int memory_check_command(const Arguments& arguments) {
+    int no_home = exit_ok;
+    const auto home = existing_memory_home(arguments, no_home);
+    if (!home)
+        return no_home;
     auto client = client_of(arguments);
     if (!client)
         return fail_with(client.error());
@@ -184,6 +170,7 @@ int memory_check_command(const Arguments& arguments) {
         return fail_with(checked.error());
     const auto* report = checked->if_object();
     const bool sound = report != nullptr && core::bool_field(*report, "sound");
+    const auto kept_as = report != nullptr ? core::text_field(*report, "keptAs") : std::string();
     if (arguments.has("json")) {
         print_json(*checked);
         return sound ? exit_ok : exit_bad_data;
@@ -193,12 +180,20 @@ int memory_check_command(const Arguments& arguments) {
         if (report != nullptr)
             for (const auto& problem : core::texts_field(*report, "problems"))
                 complain(cat("  ", in_one_line(problem)));
-        complain("save what can be read with: holdfast memory export FILE; then move data/memory.db aside "
-                 "and bring it in "
-                 "again with: holdfast memory import FILE");
+        if (!kept_as.empty())
+            complain(cat("bring over what can still be read with: holdfast memory import ", kept_as,
+                         " --home ", *home));
+        else
+            complain(cat("bring what can still be read into a new home with: holdfast memory import ", *home,
+                         "/data/memory.db --home DIRECTORY; then move ", *home,
+                         " away, and that one to its place"));
         return exit_bad_data;
     }
     print("the database is sound\n");
+    if (!kept_as.empty())
+        print(cat("an earlier one was corrupt, and lies at ", kept_as,
+                  "; what can still be read is brought over by: holdfast memory import ", kept_as, " --home ",
+                  *home, "\n"));
     print(core::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
           : core::bool_field(*report, "indexRepaired")
               ? "the full-text index disagreed with the text; it was built again\n"
@@ -206,67 +201,6 @@ int memory_check_command(const Arguments& arguments) {
     if (core::bool_field(*report, "rebuilding"))
         print("the search index is being built again\n");
     return exit_ok;
-}
-
-int memory_status_command(const Arguments& arguments) {
-    auto home = memory_home(arguments);
-    if (!home)
-        return fail_with(home.error());
-    const bool as_json = arguments.has("json");
-    if (!is_directory(*home)) {
-        if (as_json)
-            print_json({{"home", *home}, {"exists", false}, {"owner", nullptr}});
-        else
-            complain(cat("there is no memory at ", *home, " yet; it begins with: holdfast memory add \"…\""));
-        return exit_not_running;
-    }
-    auto slot = query({*home, "memory"});
-    if (!slot)
-        return fail_with(slot.error());
-    const bool owned = slot->state == SlotState::owned;
-    auto client = client_of(arguments);
-    if (!client)
-        return fail_with(client.error());
-    // Health is answered at once, whatever the phase; counts come with an open store, so an owner's are there
-    // already.
-    if (!owned)
-        if (auto opened = client->call("memory.sessions", {{"limit", 1}}); !opened)
-            return fail_with(opened.error());
-    auto health = client->call("core.health", {});
-    if (!health)
-        return fail_with(health.error());
-    const auto* state = health->if_object();
-    if (state == nullptr)
-        return fail_with({Errc::protocol, "holdfast-memory gave no health", 0});
-    const auto viewer = viewer_address(*home);
-    if (as_json) {
-        json::object out{{"home", *home},
-                         {"exists", true},
-                         {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
-                         {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
-                         {"health", *state}};
-        print_json(out);
-        return owned ? exit_ok : exit_not_running;
-    }
-    std::string text = cat("home     ", *home, '\n');
-    if (owned)
-        text += cat("owner    process ", slot->owner_pid, ", ", core::text_field(*state, "phase"), ", for ",
-                    core::format_duration(slot->age), '\n');
-    else
-        text += "owner    none; whoever needs it opens it\n";
-    text += cat("viewer   ", viewer.empty() ? "not served" : viewer, '\n');
-    if (const auto* counts = core::object_field(*state, "counts"))
-        text += cat("store    ", counted(*counts, "traces"), " in ", counted(*counts, "episodes"), " of ",
-                    counted(*counts, "sessions"), ", ",
-                    core::format_size(core::unsigned_field(*state, "dbBytes")), " and ",
-                    core::format_size(core::unsigned_field(*state, "walBytes")), " of log\n");
-    if (const auto* warnings = state->if_contains("warnings"); warnings != nullptr && warnings->is_array())
-        for (const auto& warning : warnings->get_array())
-            if (const auto* one = warning.if_object())
-                text += cat("warning  ", core::text_field(*one, "message"), " (",
-                            core::text_field(*one, "keptAs"), ")\n");
-    print(text);
-    return owned ? exit_ok : exit_not_running;
 }
 
 } // namespace holdfast::cli

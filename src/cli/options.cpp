@@ -76,6 +76,13 @@ Result<Arguments> parse(const Command& command, std::span<const std::string> wor
     for (; at < words.size(); ++at) {
         const std::string& word = words[at];
         if (word == "--") {
+            if (!command.takes_command && command.max_words > 0) {
+                // Everywhere else, and so here, this says that no option follows: a word may begin with a
+                // dash.
+                out.words.insert(out.words.end(), words.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                                 words.end());
+                break;
+            }
             if (!command.takes_command)
                 return wrong(command, core::cat("holdfast ", command.name,
                                                 " runs no command, so nothing may follow --"));

@@ -1,7 +1,9 @@
 #include "cli/print.hpp"
 
 #include "cli/exit_codes.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
+#include "sys/errors.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,6 +12,9 @@
 #include <cerrno>
 
 namespace holdfast::cli {
+
+using core::shown_width;
+using core::starts_character;
 
 namespace {
 
@@ -23,10 +28,6 @@ bool write_all(int fd, std::string_view text) {
         text.remove_prefix(static_cast<std::size_t>(n));
     }
     return true;
-}
-
-bool starts_character(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
 
 std::size_t terminal_width() {
@@ -51,15 +52,24 @@ std::string cut(const std::string& text, std::size_t width) {
 
 } // namespace
 
-std::size_t shown_width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
 bool print(std::string_view text) {
     return write_all(STDOUT_FILENO, text);
 }
+int answer(std::string_view text, int code) {
+    if (print(text) || errno == EPIPE)
+        return code;
+    return fail_with(sys::fail_making("write to stdout").error());
+}
 void complain(std::string_view text) {
-    write_all(STDERR_FILENO, core::cat("holdfast: ", text, '\n'));
+    std::string out = "holdfast: ";
+    for (;;) {
+        std::size_t end = text.find('\n');
+        out += core::cat(core::printable(text.substr(0, end)), '\n');
+        if (end == std::string_view::npos)
+            break;
+        text.remove_prefix(end + 1);
+    }
+    write_all(STDERR_FILENO, out);
 }
 int fail_with(const Error& error) {
     complain(error.message);
@@ -67,6 +77,12 @@ int fail_with(const Error& error) {
 }
 bool stdout_is_terminal() {
     return ::isatty(STDOUT_FILENO) == 1;
+}
+
+void Table::add(std::vector<std::string> row) {
+    for (std::string& cell : row)
+        cell = core::printable(cell);
+    rows_.push_back(std::move(row));
 }
 
 std::string Table::text() const {

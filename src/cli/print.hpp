@@ -11,8 +11,12 @@ namespace holdfast::cli {
 
 // False when the reader of our output has gone (a closed pipe): then it is time to stop.
 bool print(std::string_view text);
-void complain(std::string_view text); // "holdfast: text" on stderr
-int fail_with(const Error& error);    // complains, and gives the exit code
+// Prints what a command was asked for, as its last deed: `code`, or a complaint and 73 when it could not be
+// written. A reader that has gone had all it wanted.
+int answer(std::string_view text, int code = 0);
+// "holdfast: text" on stderr. Text may be of any origin: nothing in it steers the reader's terminal.
+void complain(std::string_view text);
+int fail_with(const Error& error); // complains, and gives the exit code
 
 bool stdout_is_terminal();
 
@@ -20,15 +24,12 @@ bool stdout_is_terminal();
 class Table {
 public:
     explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    void add(std::vector<std::string> row); // cells of any origin: what would steer a terminal is masked
     [[nodiscard]] bool empty() const { return rows_.size() == 1; }
     [[nodiscard]] std::string text() const;
 
 private:
     std::vector<std::vector<std::string>> rows_;
 };
-
-// Characters a terminal shows, for UTF-8 text without combining marks.
-std::size_t shown_width(std::string_view text);
 
 } // namespace holdfast::cli

@@ -1,16 +1,16 @@
 #include "cli/progress_bar.hpp"
 
+#include "core/progress_line.hpp"
 #include "core/text.hpp"
+#include "sys/terminal.hpp"
 
 #include <unistd.h>
-
-#include <algorithm>
 
 namespace holdfast::cli {
 
 ProgressBar::ProgressBar(std::string what, bool wanted)
     : what_(std::move(what))
-    , wanted_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+    , wanted_(wanted && sys::shows_moving_lines(STDERR_FILENO)) {}
 
 void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::string& note) {
     const auto now = std::chrono::steady_clock::now();
@@ -18,17 +18,8 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::strin
         return;
     last_ = now;
     drawn_ = true;
-    std::string line = core::cat("\r\033[K", what_);
-    if (total > 0) {
-        constexpr std::uint64_t width = 30;
-        const auto filled = std::min(width, done * width / total);
-        line += "  ";
-        for (std::uint64_t i = 0; i < width; ++i)
-            line += i < filled ? "█" : "░";
-        line += core::cat("  ", std::min<std::uint64_t>(100, done * 100 / total), " %");
-    }
-    if (!note.empty())
-        line += core::cat("  ", note);
+    const auto line = core::cat(
+        "\r\033[K", core::progress_line(what_, done, total, note, sys::terminal_columns(STDERR_FILENO)));
     (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 

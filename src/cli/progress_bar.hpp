@@ -1,4 +1,5 @@
-// A bar on stderr for work that takes a while; nothing at all where stderr is not a terminal.
+// A bar on stderr for work that takes a while; nothing at all where stderr is not a terminal that can rewrite
+// a line.
 #pragma once
 
 #include <chrono>

@@ -7,6 +7,7 @@
 #include "core/json_fields.hpp"
 #include "core/text.hpp"
 #include "registry/listing.hpp"
+#include "sys/parallel.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace holdfast::cli {
 
@@ -21,6 +23,8 @@ namespace json = boost::json;
 using registry::Helper;
 
 namespace {
+
+constexpr std::size_t worth_threads = 200; // helpers to be put into words
 
 constexpr Option for_ps[] = {
     {.name = "session", .value = "KEY", .help = "only helpers of this session"},
@@ -37,7 +41,7 @@ constexpr Option for_top[] = {
 int holders_of(const Helper& helper) {
     if (helper.facts.registered)
         return (helper.alive || helper.elsewhere) && helper.info.state == SlotState::owned ? 1 : 0;
-    return helper.facts.host_pid ? 1 : 0;
+    return helper.facts.host_pid && helper.info.state == SlotState::owned ? 1 : 0;
 }
 
 std::string state_of(const Helper& helper) {
@@ -50,7 +54,8 @@ std::string state_of(const Helper& helper) {
                                                      : "abandoned"; // the host that registered it is gone
     }
     if (helper.info.state == SlotState::orphaned)
-        return "ending"; // its front is gone; the keeper, or the next start, ends it
+        return helper.abandoned ? "abandoned" // both guards were killed; the next start ends it, or `stop`
+                                : "ending";   // its front is gone, and the keeper ends it
     return std::string(name_of(helper.info.phase));
 }
 
@@ -74,6 +79,9 @@ json::object helper_to_json(const Helper& helper) {
     out["stop_plan"] = helper.facts.stop_plan;
     out["spare"] = core::to_array(helper.facts.spare);
     out["containment"] = helper.facts.containment;
+    out["cgroup"] = helper.facts.containment == "cgroup"
+                        ? json::value(core::cat(helper.facts.cgroup_place, "/holdfast-", helper.id))
+                        : json::value(nullptr);
     out["slot"] = helper.facts.slot;
     out["log"] = helper.facts.log;
     out["memory_bytes"] = helper.tree_rss;
@@ -82,34 +90,62 @@ json::object helper_to_json(const Helper& helper) {
     return out;
 }
 
-// Everything below a keeper; below a registered process with that process itself.
-std::string tree_text(pid_t root, bool with_root) {
-    std::string out;
-    struct Node {
-        pid_t pid;
-        std::size_t depth;
-    };
-    std::vector<Node> pending;
+struct Node {
+    pid_t pid = 0;
+    std::size_t depth = 0;
+    std::uint64_t rss = 0;
+    std::string command;
+};
+
+// Everything below a keeper; of a registered process and of an abandoned tree with the process itself. A
+// child comes right after its parent.
+std::vector<Node> tree_of(const Helper& helper) {
+    std::vector<Node> out, pending;
     auto push = [&pending](pid_t parent, std::size_t depth) {
         auto children = sys::children_of(parent);
         for (auto child = children.rbegin(); child != children.rend(); ++child)
-            pending.push_back({*child, depth});
+            pending.push_back({.pid = *child, .depth = depth, .rss = 0, .command = {}});
     };
-    if (with_root)
-        pending.push_back({root, 1});
-    else
-        push(root, 1);
+    if (helper.abandoned)
+        for (const Leftover& leftover : helper.info.leftovers)
+            pending.push_back({.pid = leftover.pid, .depth = 1, .rss = 0, .command = {}});
+    else if (helper.alive)
+        pending.push_back({.pid = helper.facts.helper.pid, .depth = 1, .rss = 0, .command = {}});
+    else if (helper.facts.keeper.pid)
+        push(helper.facts.keeper.pid, 1);
+    std::set<pid_t> seen;
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     while (!pending.empty()) {
-        Node node = pending.back();
+        Node node = std::move(pending.back());
         pending.pop_back();
         auto stat = sys::read_stat(node.pid);
-        if (!stat)
+        if (!stat || !seen.insert(node.pid).second)
             continue;
-        auto page = static_cast<unsigned long long>(::sysconf(_SC_PAGESIZE));
-        out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ",
-                         core::format_size(stat->rss_pages * page), "  ",
-                         sys::command_line_for_people(node.pid), '\n');
+        node.rss = stat->rss_pages * page;
+        node.command = sys::command_line_for_people(node.pid);
         push(node.pid, node.depth + 1);
+        out.push_back(std::move(node));
+    }
+    return out;
+}
+
+std::string tree_text(const Helper& helper) {
+    std::string out;
+    for (const Node& node : tree_of(helper))
+        out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ", core::format_size(node.rss), "  ",
+                         node.command, '\n');
+    return out;
+}
+
+json::array tree_json(const Helper& helper) {
+    json::array out;
+    for (const Node& node : tree_of(helper)) {
+        json::object one;
+        one["pid"] = node.pid;
+        one["depth"] = node.depth;
+        one["memory_bytes"] = node.rss;
+        one["command"] = node.command;
+        out.push_back(std::move(one));
     }
     return out;
 }
@@ -127,10 +163,20 @@ std::string dash_if_empty(const std::string& text) {
 
 std::string ps_text(const std::vector<Helper>& helpers, const Arguments& arguments) {
     if (arguments.has("json")) {
-        json::array out;
-        for (const Helper& helper : helpers)
-            out.push_back(helper_to_json(helper));
-        return json::serialize(out) + "\n";
+        const bool with_tree = arguments.has("tree");
+        std::vector<std::string> texts(helpers.size());
+        sys::in_parallel(helpers.size(), worth_threads, [&](std::size_t first, std::size_t last) {
+            for (; first < last; ++first) {
+                json::object one = helper_to_json(helpers[first]);
+                if (with_tree)
+                    one["tree"] = tree_json(helpers[first]);
+                texts[first] = json::serialize(one);
+            }
+        });
+        std::string out;
+        for (const std::string& text : texts)
+            out += core::cat(out.empty() ? "[" : ",", text);
+        return (out.empty() ? "[" : out) + "]\n";
     }
     if (helpers.empty())
         return "no helpers; start one with: holdfast run -- CMD\n";
@@ -164,18 +210,20 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
         row.push_back(sys::join_command(helper.info.argv));
         table.add(std::move(row));
         if (arguments.has("tree") && (helper.facts.keeper.pid || helper.alive))
-            trees += core::cat(
-                helper.id, ' ', helper.facts.label, '\n',
-                tree_text(helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive));
+            trees += core::cat(helper.id, ' ', helper.facts.label, '\n', tree_text(helper));
     }
     return trees.empty() ? table.text() : core::cat(table.text(), '\n', trees);
 }
 
 Result<std::vector<Helper>> chosen(const Arguments& arguments) {
+    if (auto ok = check_keys(arguments); !ok)
+        return std::unexpected(ok.error());
     auto places = places_of(arguments);
     if (!places)
         return std::unexpected(places.error());
     auto helpers = registry::list_helpers(places->helpers, {});
+    if (helpers)
+        std::erase_if(*helpers, [](const Helper& helper) { return helper.being_born; });
     auto session = arguments.value("session");
     if (helpers && session)
         std::erase_if(*helpers, [&](const Helper& helper) { return helper.info.session != *session; });
@@ -204,8 +252,7 @@ int ps_command(const Arguments& arguments) {
     auto helpers = chosen(arguments);
     if (!helpers)
         return fail_with(helpers.error());
-    print(ps_text(*helpers, arguments));
-    return exit_ok;
+    return answer(ps_text(*helpers, arguments));
 }
 
 int top_command(const Arguments& arguments) {

@@ -8,7 +8,9 @@
 #include "keep/front.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
+#include "sys/cgroup.hpp"
 #include "sys/proc.hpp"
+#include "sys/starter.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +33,7 @@ constexpr Option options[] = {
      .choices = "refuse|wait|replace|attach"},
     {.name = "wait",
      .value = "DUR",
-     .help = "wait at most this long for the slot (default: for ever under wait)"},
+     .help = "wait at most this long for the slot (default: for ever under wait and replace, else 10s)"},
     {.name = "grace",
      .value = "DUR",
      .help = "from TERM to KILL: of an owner that is replaced (5s), and of the command (2s)"},
@@ -44,7 +46,8 @@ constexpr Option options[] = {
      .choices = "auto|notify"},
     {.name = "pidfile",
      .value = "PATH",
-     .help = "write a PID file for tools that expect one; removed at the end if still ours"},
+     .help = "write a PID file for tools that expect one; removed at the end if still ours. One that names a "
+             "living process of others is left alone (exit 73)"},
     {.name = "pidfile-format",
      .value = "FORMAT",
      .help = "plain (a number) or json (pid, start_time, argv, kind)",
@@ -63,7 +66,9 @@ constexpr Option options[] = {
     {.name = "stop",
      .value = "PLAN",
      .help = "how to end it: mcp (eof:2s,term:2s,kill), now, or stages of your own"},
-    {.name = "idle", .value = "DUR", .help = "end it when its I/O stands still this long"},
+    {.name = "idle",
+     .value = "DUR",
+     .help = "end it when it does nothing this long: no I/O, no work, no word on NOTIFY_SOCKET"},
     {.name = "max-life", .value = "DUR", .help = "end it after this long"},
     {.name = "memory",
      .value = "SIZE",
@@ -90,7 +95,8 @@ constexpr Option options[] = {
      .choices = "auto|plain|cgroup|pidns"},
     {.name = "host",
      .value = "PID",
-     .help = "the process whose death ends it: parent (default), none, or a PID"},
+     .help = "the process whose death ends it: parent (default), none, or a PID; when it is dead already, "
+             "nothing is started (exit 75)"},
     {.name = "json", .value = "", .help = "with --if-held attach: print the owner as JSON"},
 };
 
@@ -99,16 +105,8 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
     std::string word = arguments.value("host").value_or("parent");
     if (word == "none")
         return std::nullopt;
-    if (word == "parent") {
-        pid_t parent = ::getppid();
-        if (parent <= 1)
-            return std::nullopt; // an init: it outlives us, or takes us along
-        auto process = sys::PidFd::open(parent);
-        // Pidfd first, then: still our parent? If not, the host is dead already.
-        if (!process || ::getppid() != parent)
-            return fail(Errc::cancelled, "the process that started this one has ended already");
-        return std::move(*process);
-    }
+    if (word == "parent")
+        return sys::hold_starter();
     pid_t pid = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (error != std::errc{} || end != word.data() + word.size() || pid <= 0)
@@ -215,6 +213,12 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
                            "\" was wiped away; the command was ended, since another may own that name now"));
         return exit_lost;
     }
+    if (result.reason == core::StopReason::idle)
+        complain(core::cat("\"", label_of(arguments), "\" did nothing for ", *arguments.value("idle"),
+                           " and was ended"));
+    if (result.reason == core::StopReason::max_life)
+        complain(core::cat("\"", label_of(arguments), "\" ran for ", *arguments.value("max-life"),
+                           ", which is all it was given, and was ended"));
     if (result.reason == core::StopReason::memory)
         complain(core::cat("\"", label_of(arguments), "\" used more than ", *arguments.value("memory"),
                            " and was ended"));
@@ -228,6 +232,8 @@ std::span<const Option> run_options() {
 }
 
 int run_command(const Arguments& arguments) {
+    if (auto ok = check_keys(arguments); !ok)
+        return fail_with(ok.error());
     auto options_for_front = front_options(arguments);
     if (!options_for_front)
         return fail_with(options_for_front.error());
@@ -236,7 +242,7 @@ int run_command(const Arguments& arguments) {
         return fail_with(places.error());
     registry::EventLog events(places->state);
 
-    auto slot = enter_slot(arguments, events);
+    auto slot = enter_slot(arguments, *options_for_front, events);
     if (!slot)
         return fail_with(slot.error());
     if (slot->attached)
@@ -260,6 +266,10 @@ int run_command(const Arguments& arguments) {
     facts.stop_plan = core::to_text(options_for_front->keeper.plan);
     facts.spare = options_for_front->keeper.spare;
     facts.slot = arguments.value("slot").value_or("");
+    // Before there is one: whoever finds this entry after a double SIGKILL must know where to look.
+    const keep::Containment containment = options_for_front->keeper.containment;
+    if (containment == keep::Containment::automatic || containment == keep::Containment::cgroup)
+        facts.cgroup_place = sys::Cgroup::own_place();
     if (options_for_front->host) {
         facts.host_pid = options_for_front->host->pid();
         facts.host_command = sys::command_line_for_people(facts.host_pid);
@@ -276,6 +286,9 @@ int run_command(const Arguments& arguments) {
         options_for_front->keeper.log = path;
         (void)entry->update([&](core::HelperFacts& changed) { changed.log = path; });
     }
+    // A long wait lies behind us, perhaps. Nothing is started for nobody.
+    if (slot->host && slot->host->gone())
+        return fail_with(host_went(arguments).error());
     keep::FrontResult result = keep::run_front(std::move(*options_for_front), *entry,
                                                slot->ownership ? &*slot->ownership : nullptr, events);
     return report(result, arguments);

@@ -3,20 +3,27 @@
 
 #include "cli/options.hpp"
 #include "holdfast/slot.hpp"
+#include "keep/front.hpp"
 #include "registry/events.hpp"
-#include "slot/foreign_holder.hpp"
+#include "sys/host_watch.hpp"
 
 #include <optional>
 
 namespace holdfast::cli {
 
 struct EnteredSlot {
-    std::optional<Ownership> ownership;    // none without --slot
-    std::optional<slot::PidFile> pid_file; // destroyed before the ownership is released
-    bool attached = false;                 // a healthy owner was found and printed
+    std::optional<Ownership> ownership; // none without --slot
+    std::optional<sys::HostWatch> host; // with --slot: whether the command is wanted still
+    bool attached = false;              // a healthy owner was found and printed
 };
 
-// Does what --slot, --if-held, --adopt and --pidfile ask for. Without any of them: nothing.
-Result<EnteredSlot> enter_slot(const Arguments& arguments, const registry::EventLog& events);
+// Does what --slot, --if-held, --adopt and --pidfile ask for; `front` is told which PID file to write.
+// Without any of them: nothing. Everything that can be found wrong with the words is, before anybody is asked
+// to leave. Waits no longer than the host of `front` wants it to: then the error is `cancelled`.
+Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& front,
+                               const registry::EventLog& events);
+
+// The host went while we waited: nothing was started.
+std::unexpected<Error> host_went(const Arguments& arguments);
 
 } // namespace holdfast::cli

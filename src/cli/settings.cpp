@@ -74,4 +74,11 @@ Result<std::optional<unsigned long long>> size_option(const Arguments& arguments
     return *parsed;
 }
 
+Result<void> check_keys(const Arguments& arguments) {
+    for (std::string_view name : {"name", "session", "task"})
+        if (auto key = arguments.value(name); key && key->empty())
+            return fail(Errc::invalid_argument, core::cat("--", name, " needs a word that is not empty"));
+    return {};
+}
+
 } // namespace holdfast::cli

@@ -19,4 +19,8 @@ Result<std::string> slot_directory(const Arguments& arguments);
 Result<std::optional<Millis>> duration_option(const Arguments& arguments, std::string_view name);
 Result<std::optional<unsigned long long>> size_option(const Arguments& arguments, std::string_view name);
 
+// --name, --session and --task are keys, and an empty one means nothing: most likely a variable that was not
+// set. It must not come to mean all that have none.
+Result<void> check_keys(const Arguments& arguments);
+
 } // namespace holdfast::cli

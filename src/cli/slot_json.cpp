@@ -12,6 +12,7 @@ json::object to_json_object(const SlotInfo& info) {
     out["state"] = std::string(name_of(info.state));
     out["pid"] = info.owner_pid ? json::value(info.owner_pid) : json::value(nullptr);
     out["other_namespace"] = info.owner_in_other_namespace;
+    out["stopped"] = info.owner_stopped;
     out["epoch"] = info.epoch;
     json::array leftovers;
     for (const Leftover& leftover : info.leftovers)

@@ -5,6 +5,7 @@
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "sys/proc.hpp"
 
@@ -43,15 +44,16 @@ std::string owner_cell(const SlotInfo& info) {
 std::string phase_cell(const SlotInfo& info) {
     if (info.state != SlotState::owned)
         return "-";
+    const std::string stopped = info.owner_stopped ? ", stopped" : "";
     if (!info.record_is_current)
-        return "starting";
+        return "starting" + stopped;
     std::string out(name_of(info.phase));
     if (info.phase == Phase::starting && info.progress_done) {
         out += core::cat(' ', info.progress_done);
         if (info.progress_total)
             out += core::cat('/', info.progress_total);
     }
-    return out;
+    return out + stopped;
 }
 
 std::string command_cell(const SlotInfo& info) {
@@ -85,7 +87,8 @@ std::string status_text(const SlotInfo& info) {
     std::string out = core::cat(info.name, ": ", name_of(info.state));
     auto line = [&out](std::string_view name, std::string_view value) {
         if (!value.empty())
-            out += core::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '), value);
+            out += core::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '),
+                             core::printable(value)); // the owner's words, mostly
     };
     if (info.state == SlotState::owned)
         line("owner",
@@ -140,8 +143,7 @@ int slots_command(const Arguments& arguments) {
     auto slots = list_slots(*directory);
     if (!slots)
         return fail_with(slots.error());
-    print(slots_text(*slots, as_json));
-    return exit_ok;
+    return answer(slots_text(*slots, as_json));
 }
 
 int status_command(const Arguments& arguments) {
@@ -151,16 +153,10 @@ int status_command(const Arguments& arguments) {
     auto info = query({.directory = *directory, .name = arguments.words[0]});
     if (!info)
         return fail_with(info.error());
-    print(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info));
-    switch (info->state) {
-    case SlotState::owned:
-        return exit_ok;
-    case SlotState::orphaned:
-        return exit_orphaned_state;
-    case SlotState::free:
-        break;
-    }
-    return exit_not_running;
+    int code = info->state == SlotState::owned      ? exit_ok
+               : info->state == SlotState::orphaned ? exit_orphaned_state
+                                                    : exit_not_running;
+    return answer(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info), code);
 }
 
 int wait_command(const Arguments& arguments) {
@@ -178,9 +174,7 @@ int wait_command(const Arguments& arguments) {
                          what == "free" ? WaitFor::free : WaitFor::ready, *limit);
     if (!info)
         return fail_with(info.error());
-    if (arguments.has("json"))
-        print(to_json(*info) + "\n");
-    return exit_ok;
+    return arguments.has("json") ? answer(to_json(*info) + "\n") : exit_ok;
 }
 
 } // namespace holdfast::cli

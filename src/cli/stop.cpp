@@ -2,16 +2,18 @@
 #include "cli/helpers.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
+#include "cli/slot_json.hpp"
+#include "cli/stop_targets.hpp"
 #include "core/json_fields.hpp"
-#include "core/names.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
+#include "keep/front_stop.hpp"
 #include "registry/entry.hpp"
-#include "registry/listing.hpp"
+#include "registry/events.hpp"
 #include "registry/tree_ender.hpp"
-#include "slot/paths.hpp"
 #include "slot/sight.hpp"
-#include "sys/lock_file.hpp"
+#include "slot/stopping.hpp"
+#include "sys/clock.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 
@@ -21,7 +23,6 @@
 namespace holdfast::cli {
 
 namespace json = boost::json;
-using registry::Helper;
 
 namespace {
 
@@ -29,26 +30,23 @@ constexpr Option options[] = {
     {.name = "session", .value = "KEY", .help = "stop all helpers of this session"},
     {.name = "all", .value = "", .help = "stop all helpers of the profile"},
     {.name = "now", .value = "", .help = "KILL at once instead of asking first"},
-    {.name = "grace", .value = "DUR", .help = "from asking to KILL (5s)"},
+    {.name = "grace",
+     .value = "DUR",
+     .help = "from asking to KILL (a helper's own stop plan; slots and registered processes: 5s)"},
     {.name = "slot-dir", .value = "DIR", .help = "where the slot lives, if not in the profile"},
     {.name = "json", .value = "", .help = "as JSON"},
 };
 
-// One thing to stop: a slot, or a helper's entry, which is a slot under a fresh id.
-struct Target {
-    SlotLocation location;
-    std::string shown;
-    bool has_front = false; // `holdfast run` stands before it, and knows how to end a tree at once
-    // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the
-    // process is meant.
-    std::optional<core::Identity> registered;
-};
+std::unexpected<Error> lives_on(const StopTarget& target, const std::vector<Leftover>& survivors) {
+    return fail(Errc::survivors, core::cat(target.shown, " could not be ended: ",
+                                           slot::leftovers_for_people(survivors), " lives on"));
+}
 
 // Ends the registered ones: asked when constructed, so that they end while the others are waited for.
 class RegisteredStop {
 public:
-    RegisteredStop(const std::vector<Target>& targets, const StopOptions& how) {
-        for (const Target& target : targets) {
+    RegisteredStop(const std::vector<StopTarget>& targets, const StopOptions& how) {
+        for (const StopTarget& target : targets) {
             One& one = ones_.emplace_back(One{.ender = registry::TreeEnder(how), .problem = std::nullopt});
             if (!target.registered)
                 continue;
@@ -60,18 +58,16 @@ public:
             one.ender.ask();
         }
     }
-    // True when it is gone.
-    Result<bool> finish(std::size_t at, const Target& target) {
+    Result<Stopped> finish(std::size_t at, const StopTarget& target) {
         if (ones_[at].problem)
             return std::unexpected(*ones_[at].problem);
         auto survivors = ones_[at].ender.finish();
         if (!survivors.empty())
-            return fail(Errc::survivors, core::cat(target.shown, " could not be ended: ",
-                                                   slot::leftovers_for_people(survivors), " lives on"));
+            return lives_on(target, survivors);
         // With no host behind it nobody else would clear the entry away.
         if (auto info = query(target.location); info && info->state == SlotState::free && info->epoch != 0)
             registry::remove_unowned(target.location.directory, target.location.name);
-        return true;
+        return Stopped{.anybody = true};
     }
 
 private:
@@ -82,75 +78,111 @@ private:
     std::vector<One> ones_;
 };
 
-// Asks all at once before the waiting begins, so that many take no longer than the slowest.
-void ask_all(const std::vector<Target>& targets, bool now) {
-    for (const Target& target : targets) {
-        if (target.registered)
-            continue;
-        auto before = sys::LockFile::look(slot::lock_path(target.location));
-        if (!before || before->owner_pid <= 0)
-            continue;
-        auto process = sys::PidFd::open(before->owner_pid);
-        auto after = sys::LockFile::look(slot::lock_path(target.location));
-        if (!process || !after || after->owner_pid != before->owner_pid || after->epoch != before->epoch)
-            continue;
-        (void)process->signal(now && target.has_front ? keep::stop_now_signal() : SIGTERM);
-        (void)process->signal(SIGCONT);
+// Ends the owners, each of the epoch that was found: asked when constructed, all before any is waited for.
+class OwnerStop {
+public:
+    OwnerStop(const std::vector<StopTarget>& targets, const StopOptions& how, std::optional<Millis> grace,
+              const registry::EventLog& events)
+        : grace_(how.now ? Millis{0} : grace)
+        , events_(events) {
+        for (const StopTarget& target : targets) {
+            if (target.registered || target.abandoned) {
+                ones_.emplace_back(std::nullopt);
+                continue;
+            }
+            StopOptions mine = how;
+            mine.epoch = target.epoch;
+            mine.now = how.now && !target.plan; // a front ends its tree at once when it is told so
+            ones_.emplace_back(slot::Stopping(target.location, mine,
+                                              how.now && target.plan ? keep::stop_now_signal() : SIGTERM));
+        }
+        asked_at_ = sys::boottime_ms();
     }
+    Result<Stopped> finish(std::size_t at, const StopTarget& target) {
+        if (target.plan && !front_has_ended(target)) // KILL is for what does not listen
+            return stop_slot(target.location, {.now = true, .epoch = target.epoch});
+        auto stopped = ones_[at]->finish();
+        if (!stopped || !target.plan)
+            return stopped;
+        // An entry's next owner is not another helper, but somebody who clears it away.
+        if (stopped->successor)
+            if (auto cleared = wait_for(target.location, WaitFor::free, clearing_takes_at_most); !cleared)
+                return std::unexpected(cleared.error());
+        stopped->successor = next_in_its_slot(target);
+        return stopped;
+    }
+
+private:
+    static constexpr Millis clearing_takes_at_most{30'000};
+
+    [[nodiscard]] bool front_has_ended(const StopTarget& target) const {
+        keep::FrontPatience patience{.plan = *target.plan, .grace = grace_, .asked_at = asked_at_};
+        if (keep::wait_for_front(target.location, patience) == keep::FrontEnd::gone)
+            return true;
+        events_.append({.unix_ms = 0,
+                        .type = "killed",
+                        .id = target.location.name,
+                        .label = target.label,
+                        .pid = 0,
+                        .reason = "its front did not answer to holdfast stop",
+                        .status = {}});
+        return false;
+    }
+    // Who waited for the slot of a helper, and has it now.
+    static std::optional<SlotInfo> next_in_its_slot(const StopTarget& target) {
+        if (!target.slot)
+            return std::nullopt;
+        auto now = query({.directory = target.slot_directory, .name = target.slot->name});
+        if (!now || now->state != SlotState::owned || now->epoch == target.slot->epoch)
+            return std::nullopt;
+        return std::move(*now);
+    }
+
+    std::optional<Millis> grace_;
+    const registry::EventLog& events_;
+    std::int64_t asked_at_ = 0; // boot time in ms
+    std::vector<std::optional<slot::Stopping>> ones_;
+};
+
+// As the next start would.
+Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry::EventLog& events) {
+    registry::LeftBehind left(target.location.directory, {*target.abandoned});
+    left.end(now);
+    const auto ended = left.ended().find(target.location.name);
+    if (ended != left.ended().end() && !ended->second.empty())
+        events.append(
+            {.unix_ms = 0,
+             .type = "reaped",
+             .id = target.location.name,
+             .label = target.label,
+             .pid = ended->second.front(),
+             .reason = core::cat("stopped; both its guards were gone; ", ended->second.size(), " processes"),
+             .status = {}});
+    std::vector<Leftover> survivors;
+    for (const sys::PidFd& process : left.take_survivors())
+        survivors.push_back({.pid = process.pid(), .command = sys::command_line_for_people(process.pid())});
+    if (!survivors.empty() || !left.stuck().empty())
+        return lives_on(target, survivors);
+    registry::remove_unowned(target.location.directory, target.location.name);
+    return Stopped{.anybody = true};
 }
 
-Result<std::vector<Target>> find_targets(const Arguments& arguments) {
-    auto places = places_of(arguments);
-    if (!places)
-        return std::unexpected(places.error());
-    std::vector<Target> out;
-    bool by_word = !arguments.words.empty();
-    auto session = arguments.value("session");
-    if (by_word + (session ? 1 : 0) + arguments.has("all") != 1)
-        return fail(Errc::invalid_argument, "say what to stop: an ID, a NAME, --session KEY or --all");
-    auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
-    if (!helpers)
-        return std::unexpected(helpers.error());
-    auto add = [&](const Helper& helper) {
-        Target target{.location = {.directory = places->helpers, .name = helper.id},
-                      .shown = core::cat(helper.facts.label, " (", helper.id, ")"),
-                      .has_front = !helper.facts.registered};
-        if (helper.facts.registered)
-            target.registered = helper.facts.helper;
-        if (!helper.facts.registered || helper.alive ||
-            helper.elsewhere) // there is nothing to stop about one that has ended
-            out.push_back(std::move(target));
-    };
-    if (!by_word) {
-        for (const Helper& helper : *helpers)
-            if (!session || helper.info.session == *session)
-                add(helper);
-        return out;
-    }
-    for (const std::string& word : arguments.words) {
-        std::size_t before = out.size();
-        auto meant = registry::matching(*helpers, word);
-        for (const Helper* helper : meant)
-            add(*helper);
-        bool may_be_slot = core::check_slot_name(word).has_value();
-        bool known = !meant.empty();
-        if (may_be_slot) {
-            auto directory = slot_directory(arguments);
-            if (!directory)
-                return std::unexpected(directory.error());
-            auto info = query({.directory = *directory, .name = word});
-            if (!info)
-                return std::unexpected(info.error());
-            known = known || info->epoch != 0;
-            if (info->state != SlotState::free)
-                out.push_back(
-                    {.location = {.directory = *directory, .name = word}, .shown = core::cat("slot ", word)});
-        }
-        if (out.size() == before && !known)
-            return fail(Errc::not_found, core::cat("there is no helper and no slot called \"", word,
-                                                   "\"; see: holdfast ps, holdfast slots"));
-    }
+json::object to_json_object(const StopTarget& target, const Result<Stopped>& stopped) {
+    json::object out;
+    out["name"] = target.shown;
+    out["stopped"] = stopped.has_value();
+    out["successor"] = nullptr; // who waited, and has the slot now
+    if (stopped && stopped->successor)
+        out["successor"] = cli::to_json_object(*stopped->successor);
+    out["error"] = stopped ? json::value(nullptr) : json::value(stopped.error().message);
     return out;
+}
+
+std::string sentence(const StopTarget& target, const Stopped& stopped) {
+    if (!stopped.successor)
+        return core::cat("stopped ", target.shown, '\n');
+    return core::cat("stopped ", target.shown,
+                     "; somebody who waited owns it now: ", slot::owner_for_people(*stopped.successor), '\n');
 }
 
 } // namespace
@@ -163,39 +195,35 @@ int stop_command(const Arguments& arguments) {
     auto grace = duration_option(arguments, "grace");
     if (!grace)
         return fail_with(grace.error());
-    auto targets = find_targets(arguments);
+    auto targets = find_stop_targets(arguments);
     if (!targets)
         return fail_with(targets.error());
-    bool now = arguments.has("now");
+    auto places = places_of(arguments);
+    if (!places)
+        return fail_with(places.error());
+    const registry::EventLog events(places->state);
     StopOptions how;
     how.grace = grace->value_or(how.grace);
-    how.now = now;
+    how.now = arguments.has("now");
     RegisteredStop registered(*targets, how);
-    ask_all(*targets, now);
+    OwnerStop owners(*targets, how, *grace, events);
     int code = exit_ok;
     json::array answers;
     for (std::size_t at = 0; at < targets->size(); ++at) {
-        const Target& target = (*targets)[at];
-        // A front ends its tree at once when it is told so; KILL is for what does not listen.
-        if (now)
-            how.grace = target.has_front ? Millis{1000} : Millis{0};
-        how.now = false;
-        auto stopped = target.registered ? registered.finish(at, target) : stop_slot(target.location, how);
+        const StopTarget& target = (*targets)[at];
+        auto stopped = target.registered  ? registered.finish(at, target)
+                       : target.abandoned ? end_abandoned(target, how.now, events)
+                                          : owners.finish(at, target);
         if (arguments.has("json"))
-            answers.push_back(
-                {{"name", target.shown},
-                 {"stopped", stopped.has_value()},
-                 {"error", stopped ? json::value(nullptr) : json::value(stopped.error().message)}});
+            answers.push_back(to_json_object(target, stopped));
         else if (stopped)
-            print(core::cat("stopped ", target.shown, '\n'));
+            print(sentence(target, *stopped));
         if (!stopped)
             code = fail_with(stopped.error());
     }
     if (arguments.has("json"))
-        print(json::serialize(answers) + "\n");
-    else if (targets->empty())
-        print("nothing to stop\n");
-    return code;
+        return answer(json::serialize(answers) + "\n", code);
+    return targets->empty() ? answer("nothing to stop\n") : code;
 }
 
 } // namespace holdfast::cli

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace holdfast::slot {
@@ -29,7 +30,10 @@ constexpr Millis last_instant{1000};
 Contender::Contender(SlotLocation location, AcquireOptions options, Purpose purpose)
     : location_(std::move(location))
     , options_(std::move(options))
-    , purpose_(purpose) {}
+    , purpose_(std::move(purpose)) {
+    if (purpose_.epoch)
+        memory_ = {.meant_epoch = purpose_.epoch, .last_done = {}, .still_since = sys::boottime_ms()};
+}
 
 Result<Acquired> Contender::run() {
     if (auto ok = core::check_slot_name(location_.name); !ok)
@@ -37,7 +41,9 @@ Result<Acquired> Contender::run() {
     if (auto ok = sys::check_private_directory(location_.directory); !ok)
         return std::unexpected(ok.error());
     bool for_ever = options_.if_held == IfHeld::wait || options_.if_held == IfHeld::replace;
-    if (options_.wait)
+    if (!purpose_.take) // as long as somebody may be inside the door; who was asked has a time of its own
+        deadline_ = sys::Deadline::in(options_.grace + purpose_.patience);
+    else if (options_.wait)
         deadline_ = sys::Deadline::in(*options_.wait);
     else if (!for_ever)
         deadline_ = sys::Deadline::in(default_wait);
@@ -48,6 +54,8 @@ Result<Acquired> Contender::run() {
         if (cell.effect == Do::never)
             return fail(Errc::io, core::cat("the slot protocol has no answer to ", name_of(seen), " at ",
                                             name_of(step_), "; this is a bug in Holdfast"));
+        if (purpose_.observe)
+            purpose_.observe(step_, seen);
         last_seen_ = seen;
         step_ = cell.next;
         if (cell.effect == Do::report || cell.effect == Do::leave_door_report)
@@ -60,6 +68,13 @@ Result<Acquired> Contender::run() {
     leave_door();
     if (error_)
         return std::unexpected(std::move(*error_));
+    if (last_seen_ == Seen::owner_newer && !purpose_.take) {
+        // To own the slot it needed life, so nothing of what we meant holds it any more.
+        if (owner_)
+            (void)owner_->wait_ended(sys::Deadline::in(last_instant));
+        return Acquired{.ownership = std::nullopt,
+                        .attached_to = describe(location_, sight_, read_record(location_))};
+    }
     if (last_seen_ == Seen::owner_let_be && options_.if_held == IfHeld::attach)
         return Acquired{.ownership = std::nullopt,
                         .attached_to = describe(location_, sight_, read_record(location_))};
@@ -86,7 +101,9 @@ Seen Contender::carry_out(Do effect) {
         found_anybody_ = true;
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
         signal_all(leftovers_, SIGTERM);
+        // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says.
         grace_ = sys::Deadline::in(options_.grace);
+        deadline_ = sys::Deadline::never();
         return start_waiting(LockByte::life, false);
     case Do::kill_leftovers:
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
@@ -128,7 +145,9 @@ Seen Contender::look_inside() {
     sight_ = lock_->look();
     if (sight_.owned)
         return judge_owner(sight_);
-    if (!sight_.life_held)
+    // Leftovers of a newer owner were not meant either: of those that were nothing is left.
+    bool not_meant = purpose_.epoch && sight_.epoch != *purpose_.epoch;
+    if (!sight_.life_held || not_meant)
         return Seen::nobody;
     return options_.if_held == IfHeld::replace ? Seen::leftovers_end : Seen::leftovers_wait;
 }
@@ -142,7 +161,8 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     switch (options_.if_held) {
     case IfHeld::refuse:
     case IfHeld::attach:
-        return Seen::owner_let_be;
+        // One that is leaving is no healthy owner: who attached to it would be alone in a moment.
+        return is_leaving(sight) ? Seen::owner_wait : Seen::owner_let_be;
     case IfHeld::wait:
         return Seen::owner_wait;
     case IfHeld::replace:
@@ -164,6 +184,11 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     }
     judgement_ = core::judge_takeover(owner, memory_, sys::boottime_ms(), options_.stall.count());
     return judgement_.seen;
+}
+
+bool Contender::is_leaving(const sys::LockSight& sight) const {
+    auto record = read_record(location_);
+    return record && record->epoch == sight.epoch && record->phase == Phase::draining;
 }
 
 // A short stay inside the door, for signalling: an owner lets go of its slot inside the door as well, so that
@@ -212,7 +237,8 @@ Seen Contender::signal_owner_inside(int signal) {
         memory_.meant_epoch = memory_.meant_epoch.value_or(again.epoch);
         return judge_owner(again);
     }
-    auto sent = process->signal(signal);
+    const bool again_only = asked_before(signal);
+    auto sent = process->signal(again_only ? SIGCONT : signal);
     if (!sent)
         return fail_with(
             {.code = Errc::not_permitted,
@@ -224,7 +250,7 @@ Seen Contender::signal_owner_inside(int signal) {
     counted_takeover_ = purpose_.take;
     if (signal == SIGTERM) {
         (void)process->signal(SIGCONT); // a stopped process cannot end by itself
-        grace_ = sys::Deadline::in(options_.grace);
+        grace_ = end_of_grace(again_only);
         deadline_ = sys::Deadline::never();
     } else {
         grace_ = {};
@@ -234,8 +260,21 @@ Seen Contender::signal_owner_inside(int signal) {
     return Seen::life_free;
 }
 
+bool Contender::asked_before(int signal) const {
+    return signal == SIGTERM && purpose_.asked_at.has_value();
+}
+
+sys::Deadline Contender::end_of_grace(bool asked_before) const {
+    Millis spent{asked_before ? sys::boottime_ms() - *purpose_.asked_at : 0};
+    return sys::Deadline::in(std::max(options_.grace - spent, Millis{0}));
+}
+
 void Contender::leave_door() {
     door_.reset();
+}
+
+bool Contender::cancel_is_meant() const {
+    return !options_.cancel_is_meant || options_.cancel_is_meant();
 }
 
 Seen Contender::cancelled() {
@@ -254,22 +293,6 @@ namespace holdfast {
 
 Result<Acquired> acquire(const SlotLocation& location, const AcquireOptions& options) {
     return slot::Contender(location, options, {}).run();
-}
-
-Result<bool> stop_slot(const SlotLocation& location, const StopOptions& options) {
-    auto now = query(location);
-    if (!now)
-        return std::unexpected(now.error());
-    if (now->state == SlotState::free)
-        return false;
-    slot::Contender contender(
-        location, {.if_held = IfHeld::replace, .grace = options.now ? Millis{0} : options.grace},
-        {.take = false, .spare_starters = false, .patience = options.patience, .create = false});
-    auto done = contender.run();
-    // A helper's files go with it: no file, nobody.
-    if (!done && done.error().code != Errc::not_found)
-        return std::unexpected(done.error());
-    return contender.found_anybody();
 }
 
 } // namespace holdfast

@@ -11,6 +11,7 @@
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,13 @@ struct Purpose {
     bool inherit_record = false;
     // What the first record already says of the helper behind the entry.
     std::optional<core::HelperFacts> helper = {};
+    // stop: the ownership that is meant. Whatever is newer is left alone, however it comes to be there.
+    std::optional<std::uint64_t> epoch = {};
+    // stop: its owner was asked at this moment (boot time in ms). It is not asked twice, since a second TERM
+    // makes many a program drop what it is finishing; its grace runs from then.
+    std::optional<std::int64_t> asked_at = {};
+    // Told of each cell of the protocol's table that is carried out, before it is.
+    std::function<void(core::SlotStep, core::Seen)> observe = {};
 };
 
 class Contender {
@@ -51,9 +59,13 @@ private:
     core::Seen reopen();
     core::Seen fail_with(Error error);
     core::Seen cancelled();
+    [[nodiscard]] bool cancel_is_meant() const;
     core::Seen start_waiting(sys::LockByte byte, bool shared);
     [[nodiscard]] bool wants_every_word() const;
     void leave_door();
+    [[nodiscard]] bool is_leaving(const sys::LockSight& sight) const;
+    [[nodiscard]] bool asked_before(int signal) const;
+    [[nodiscard]] sys::Deadline end_of_grace(bool asked_before) const;
     bool identify_self();
     std::unexpected<Error> reason();
 

@@ -64,7 +64,8 @@ Seen Contender::take() {
 
     if (!identify_self())
         return Seen::deadline;
-    core::Record record{.name = location_.name,
+    core::Record record{.written = static_cast<std::uint64_t>(sys::boottime_ns()),
+                        .name = location_.name,
                         .epoch = last + 1,
                         .progress_at = stamp,
                         .since = stamp,
@@ -91,7 +92,7 @@ Seen Contender::take() {
         record.takeovers.push_back(stamp);
     // The door stays locked until the record is there: who comes next reads about us, not about our
     // predecessor.
-    if (auto ok = sys::write_whole(record_path(location_), core::to_json(record)); !ok)
+    if (auto ok = sys::rewrite_whole(record_path(location_), core::to_json(record)); !ok)
         return fail_with(std::move(ok.error()));
     leave_door();
     acquired_ = Acquired{.ownership = Ownership(std::make_unique<Ownership::State>(

@@ -39,15 +39,15 @@ Seen Contender::reopen() {
         sight_ = *sight;
         // Only an owner makes it held. A thread that is still on its way may yet find somebody else there, or
         // fail.
-        if (sight_.owned && options_.if_held != IfHeld::wait) {
-            if (options_.if_held == IfHeld::replace)
-                return fail_with(
-                    std::move(lock.error())); // owned by us, or another thread of ours is after it already
+        if (sight_.owned && options_.if_held == IfHeld::replace)
+            return fail_with(
+                std::move(lock.error())); // owned by us, or another thread of ours is after it already
+        if (sight_.owned && judge_owner(sight_) == Seen::owner_let_be) {
             step_ = SlotStep::inside;
             return Seen::owner_let_be;
         }
         pollfd cancel{.fd = options_.cancel_fd, .events = POLLIN, .revents = 0};
-        if (::poll(&cancel, 1, 0) > 0)
+        if (::poll(&cancel, 1, 0) > 0 && cancel_is_meant())
             return cancelled();
         if (deadline_.passed())
             return Seen::deadline;
@@ -133,7 +133,7 @@ Seen Contender::wait_for_news() {
                 lock_->note_taken(LockByte::life);
             return Seen::life_free;
         }
-        if (turned(at_cancel))
+        if (turned(at_cancel) && cancel_is_meant())
             return cancelled();
         if (turned(at_leftover)) {
             leftovers_.pop_back();

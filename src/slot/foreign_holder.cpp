@@ -2,28 +2,21 @@
 
 #include "core/pid_file.hpp"
 #include "core/text.hpp"
+#include "slot/pid_file_reading.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
-#include "sys/whole_file.hpp"
 
+#include <poll.h>
 #include <regex.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
-#include <cstdlib>
 
 namespace holdfast::slot {
 
 namespace {
-
-constexpr std::size_t max_pid_file_bytes = 65536;
-
-double start_unix_seconds(std::uint64_t ticks) {
-    auto stat = sys::read_small_file("/proc/stat", std::size_t{1} << 22).value_or("");
-    std::size_t at = stat.find("btime ");
-    double boot = at == std::string::npos ? 0 : std::strtod(stat.c_str() + at + 6, nullptr);
-    return boot + static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
 
 Result<bool> matches(const std::string& expression, const std::string& text) {
     regex_t compiled{};
@@ -41,13 +34,17 @@ Result<bool> matches(const std::string& expression, const std::string& text) {
 
 } // namespace
 
+Result<void> check_match(const std::string& match) {
+    if (auto ok = matches(match, ""); !ok)
+        return std::unexpected(ok.error());
+    return {};
+}
+
 Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_file,
                                                          const std::string& match) {
-    if (!match.empty())
-        if (auto ok = matches(match, ""); !ok)
-            return std::unexpected(ok.error());
-    auto text = sys::read_small_file(pid_file, max_pid_file_bytes);
-    auto entry = text ? core::parse_pid_file(*text) : std::nullopt;
+    if (auto ok = check_match(match); !ok)
+        return std::unexpected(ok.error());
+    auto entry = read_pid_file(pid_file);
     if (!entry || entry->pid == ::getpid())
         return std::nullopt;
     auto process = sys::PidFd::open(entry->pid);
@@ -67,6 +64,22 @@ Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_
     return ForeignHolder{.process = std::move(*process), .command = std::move(command), .proven = proven};
 }
 
+Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Deadline& deadline,
+                                     sys::HostWatch& host) {
+    for (;;) {
+        std::array<pollfd, 2> fds{{{.fd = holder.process.fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = host.fd(), .events = POLLIN, .revents = 0}}};
+        if (::poll(fds.data(), fds.size(), deadline.poll_timeout()) < 0 && errno != EINTR)
+            return sys::fail_sys("poll");
+        if (holder.process.ended())
+            return {};
+        if (host.gone())
+            return fail(Errc::cancelled, "gave up waiting");
+        if (deadline.passed())
+            return fail(Errc::timed_out, "it is still there");
+    }
+}
+
 Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
     auto who = [&holder] { return core::cat("process ", holder.process.pid(), " (", holder.command, ")"); };
     auto sent = holder.process.signal(SIGTERM);
@@ -82,17 +95,6 @@ Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
     if (holder.process.wait_ended(sys::Deadline::in(Millis{30'000})))
         return {};
     return fail(Errc::survivors, core::cat(who(), " did not end after KILL"));
-}
-
-Result<PidFile> PidFile::write(const std::string& path, const std::string& text) {
-    if (auto written = sys::write_whole(path, text); !written)
-        return std::unexpected(written.error());
-    return PidFile(path, text);
-}
-
-PidFile::~PidFile() {
-    if (!path_.empty() && sys::read_small_file(path_, max_pid_file_bytes) == text_)
-        ::unlink(path_.c_str());
 }
 
 } // namespace holdfast::slot

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "holdfast/slot.hpp"
+#include "sys/clock.hpp"
+#include "sys/host_watch.hpp"
 #include "sys/pidfd.hpp"
 
 #include <optional>
@@ -21,27 +23,15 @@ struct ForeignHolder {
 Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_file,
                                                          const std::string& match);
 
+// Whether `match` is an expression at all: to be known before anybody is asked to leave. Error:
+// invalid_argument.
+Result<void> check_match(const std::string& match);
+
+// Waits until it has ended. Errors: timed_out, cancelled (the host went first).
+Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Deadline& deadline,
+                                     sys::HostWatch& host);
+
 // TERM and CONT, grace, KILL, all through the pidfd that was checked. Errors: not_permitted, survivors.
 Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace);
-
-// A PID file of our own, for tools that expect one. Removed on destruction, if it still is ours.
-class PidFile {
-public:
-    static Result<PidFile> write(const std::string& path, const std::string& text);
-    PidFile(PidFile&& other) noexcept
-        : path_(std::exchange(other.path_, {}))
-        , text_(std::move(other.text_)) {}
-    PidFile& operator=(PidFile&&) = delete;
-    PidFile(const PidFile&) = delete;
-    PidFile& operator=(const PidFile&) = delete;
-    ~PidFile();
-
-private:
-    PidFile(std::string path, std::string text)
-        : path_(std::move(path))
-        , text_(std::move(text)) {}
-    std::string path_;
-    std::string text_;
-};
 
 } // namespace holdfast::slot

@@ -12,9 +12,10 @@
 namespace holdfast {
 
 namespace {
-constexpr int door_patience_ms =
-    1000; // whoever is inside stays for microseconds, unless it was stopped there
-}
+// Whoever is inside stays for microseconds, unless it was stopped there. As long as a contender waits for the
+// door to signal an owner: one that is slow between the question and the signal still finds us owning it.
+constexpr int door_patience_ms = 5000;
+} // namespace
 
 Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
     : location(std::move(where))
@@ -54,7 +55,8 @@ Result<void> Ownership::State::write_record() {
     // Under the same name there may be another owner by now, with a record of its own.
     if (!lock.still_at_path())
         return lost();
-    return sys::write_whole(slot::record_path(location), core::to_json(record));
+    record.written = static_cast<std::uint64_t>(sys::boottime_ns());
+    return sys::rewrite_whole(slot::record_path(location), core::to_json(record));
 }
 
 Ownership::Ownership(std::unique_ptr<State> state) noexcept
@@ -74,8 +76,8 @@ std::uint64_t Ownership::epoch() const noexcept {
 }
 
 const SlotLocation& Ownership::location() const noexcept {
-    static const SlotLocation none;
-    return state_ ? state_->location : none;
+    static const auto* const none = new SlotLocation; // never destroyed: may be asked at the very end
+    return state_ ? state_->location : *none;
 }
 
 Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total, std::string status) {

@@ -8,8 +8,11 @@
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
+#include "sys/whole_file.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
@@ -33,8 +36,17 @@ Millis age_of(std::int64_t since, std::int64_t now) {
 } // namespace
 
 std::optional<core::Record> read_record(const SlotLocation& location) {
-    auto text = sys::read_at_once(record_path(location), core::max_record_bytes);
-    return text ? core::record_from_json(*text) : std::nullopt;
+    // We may have been overtaken by two writers while we read; then it can be read now. What is no record
+    // stays none.
+    constexpr int looks = 4;
+    for (int look = 0; look < looks; ++look) {
+        auto text = sys::read_rewritten(record_path(location), core::max_record_bytes);
+        if (!text)
+            return std::nullopt;
+        if (auto record = core::record_from_json(*text))
+            return record;
+    }
+    return std::nullopt;
 }
 
 SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
@@ -45,6 +57,10 @@ SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
     out.owner_pid = sight.owned ? sight.owner_pid : 0;
     out.owner_in_other_namespace = sight.owned && sight.owner_pid == 0;
     out.epoch = sight.epoch;
+    if (out.owner_pid > 0) {
+        const auto process = sys::read_stat(out.owner_pid);
+        out.owner_stopped = process && process->state == 'T';
+    }
     if (out.state == SlotState::orphaned)
         for (pid_t pid : sys::find_life_holders(lock_path(location)))
             out.leftovers.push_back({.pid = pid, .command = sys::command_line_for_people(pid)});
@@ -81,6 +97,8 @@ std::string owner_for_people(const SlotInfo& info) {
         out += core::cat(", ", name_of(info.phase), ", running for ", core::format_duration(info.age));
     else
         out += ", just starting";
+    if (info.owner_stopped)
+        out += core::cat(", stopped (kill -CONT ", info.owner_pid, " continues it)");
     return out;
 }
 
@@ -121,7 +139,11 @@ Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
-        if (file.ends_with(".lock") && core::check_slot_name(file.substr(0, file.size() - 5)))
+        struct stat what{};
+        // What is no plain file can be nobody's lock, whatever it is called.
+        if (file.ends_with(".lock") && core::check_slot_name(file.substr(0, file.size() - 5)) &&
+            ::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(what.st_mode))
             names.emplace_back(file.substr(0, file.size() - 5));
     }
     std::sort(names.begin(), names.end());

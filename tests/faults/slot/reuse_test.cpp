@@ -124,7 +124,7 @@ TEST_P(SlotReuse, AnOldRecordNamesAStranger) {
         auto stranger = recycle(scene, *former);
         auto info = query(slot());
         scene.check(info && info->state == SlotState::free && info->owner_pid == 0, "nobody owns it");
-        scene.check(!stop_slot(slot(), {}).value(), "there is nothing to stop");
+        scene.check(!stop_slot(slot(), {}).value().anybody, "there is nothing to stop");
         for (IfHeld policy : {IfHeld::refuse, IfHeld::replace, IfHeld::wait, IfHeld::attach})
             scene.check(result_of(acquire(slot(), {.if_held = policy})) == 0, "a plain start succeeds");
         scene.check(untouched(*stranger), "the stranger was left alone");

@@ -112,6 +112,8 @@ long syscall(long number, ...) noexcept {
     va_end(list);
     if (number == SYS_pidfd_open)
         holdfast::slot_child::freeze_at_turn(freeze.pidfd_open);
+    if (number == SYS_pidfd_send_signal)
+        holdfast::slot_child::freeze_once(freeze.pidfd_signal);
     return holdfast::slot_child::with_errno(
         holdfast::slot_child::raw_six(number, word[0], word[1], word[2], word[3], word[4], word[5]));
 }

@@ -10,6 +10,7 @@ namespace holdfast::slot_child {
 struct FreezePoints {
     std::atomic<bool> epoch_write{false};   // before the epoch is written (pwrite)
     std::atomic<int> pidfd_open{0};         // before the n-th pidfd from now is opened; 0: never
+    std::atomic<bool> pidfd_signal{false};  // before a signal is sent through a pidfd
     std::atomic<bool> lock_close{false};    // before the lock file is closed
     std::atomic<bool> record_rename{false}; // before the record is put in place
 };

@@ -114,21 +114,21 @@ TEST_F(Leftovers, StopEndsOwnerAndAllThatHoldLife) {
     ASSERT_TRUE(one && two);
     auto stopped = stop_slot(slot(), {.grace = Millis{200}});
     ASSERT_TRUE(stopped) << stopped.error().message;
-    EXPECT_TRUE(*stopped);
+    EXPECT_TRUE(stopped->anybody);
     EXPECT_TRUE(one->ended());
     EXPECT_TRUE(two->ended());
     EXPECT_FALSE(owner.child().alive());
     EXPECT_EQ(look().state, SlotState::free);
     auto again = stop_slot(slot(), {});
     ASSERT_TRUE(again);
-    EXPECT_FALSE(*again);
+    EXPECT_FALSE(again->anybody);
 }
 
 TEST_F(Leftovers, StopNowDoesNotAsk) {
     Actor owner = actor();
     ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
     ASSERT_EQ(owner.ask("hear"), "ok");
-    ASSERT_TRUE(stop_slot(slot(), {.grace = Millis{60'000}, .now = true}).value());
+    ASSERT_TRUE(stop_slot(slot(), {.grace = Millis{60'000}, .now = true}).value().anybody);
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGKILL));
 }
 
@@ -136,7 +136,7 @@ TEST_F(Leftovers, StopOfNothingMakesNothing) {
     std::string before = listing(directory());
     auto stopped = stop_slot(slot(), {});
     ASSERT_TRUE(stopped);
-    EXPECT_FALSE(*stopped);
+    EXPECT_FALSE(stopped->anybody);
     EXPECT_EQ(listing(directory()), before);
 }
 

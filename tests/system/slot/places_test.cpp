@@ -107,7 +107,7 @@ TEST_F(Places, SomethingElseUnderTheNameOfTheLock) {
     EXPECT_SAYS(try_to_take(directory()), "unsafe_directory " + lock + " is not a plain file");
     std::filesystem::remove(lock);
     std::filesystem::create_directory(lock);
-    EXPECT_SAYS(try_to_take(directory()), "io open " + lock + ": Is a directory");
+    EXPECT_SAYS(try_to_take(directory()), "cannot_create open " + lock + ": Is a directory");
 }
 
 TEST_F(Places, SomethingElseUnderTheNameOfTheTemporaryRecord) {

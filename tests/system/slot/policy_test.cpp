@@ -67,6 +67,36 @@ TEST_F(Policy, AttachSucceedsAtOnceWithTheOwnersAddressOrBecomesIt) {
     EXPECT_SAYS(guest.ask("acquire attach"), "owned");
 }
 
+// Who is told "held", or attaches, counts on an owner. One that is leaving is none.
+TEST_F(Policy, RefuseAndAttachWaitForAnOwnerThatIsLeaving) {
+    for (const char* policy : {"acquire refuse", "acquire attach"}) {
+        Actor owner = actor(), next = actor();
+        ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
+        ASSERT_EQ(owner.ask("draining"), "ok");
+        next.tell(policy);
+        EXPECT_FALSE(next.answers_within(100)) << policy;
+        owner.kill();
+        EXPECT_SAYS(next.hear(), "owned");
+    }
+}
+
+TEST_F(Policy, ThatWaitIsBoundedAndEndsWithAnOwnerThatStays) {
+    Actor owner = actor(), next = actor(), guest = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    ASSERT_EQ(owner.ask("draining"), "ok");
+    std::string answer = next.ask("acquire attach wait=100");
+    EXPECT_SAYS(answer, "error timed_out ");
+    EXPECT_NE(answer.find("draining"), std::string::npos) << answer;
+    EXPECT_SAYS(next.ask("acquire refuse wait=0"), "error timed_out ");
+    next.tell("acquire refuse");
+    guest.tell("acquire attach");
+    EXPECT_FALSE(next.answers_within(50));
+    EXPECT_FALSE(guest.answers_within(50));
+    ASSERT_EQ(owner.ask("ready"), "ok"); // it changed its mind
+    EXPECT_SAYS(next.hear(), "error held ");
+    EXPECT_EQ(guest.hear(), "attached " + std::to_string(owner.pid()) + " here");
+}
+
 TEST_F(Policy, AZombieOwnerOwnsNothing) {
     Actor owner = actor(), next = actor();
     ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
@@ -113,7 +143,7 @@ TEST_F(Policy, NoContentBlocksAStartOrGetsAStrangerSignalled) {
 
 TEST_F(Policy, ABadNameOrDirectoryChangesNothing) {
     std::string before = listing(directory());
-    for (const char* name : {"", "../x", ".x", "a/b", "a b"}) {
+    for (const char* name : {"", "../x", ".x", "-x", "a/b", "a b"}) {
         auto got = acquire(slot(name), {});
         ASSERT_FALSE(got);
         EXPECT_EQ(got.error().code, Errc::invalid_argument);

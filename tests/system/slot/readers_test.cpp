@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 namespace holdfast::slot_test {
@@ -135,6 +137,41 @@ TEST_F(Readers, NegativeControlATakerIsCaughtByTheFilter) {
     if (got.said == "no filter here")
         GTEST_SKIP() << "this kernel has no seccomp filters";
     EXPECT_TRUE(WIFSIGNALED(got.status) && WTERMSIG(got.status) == SIGSYS) << got.said;
+}
+
+// The record's two files change places at every word of the owner. Whoever reads meanwhile sees one whole
+// record or another, never parts of two and never none.
+TEST_F(Readers, SeeWholeRecordsWhileTheOwnerSpeaks) {
+    auto owner = acquire(slot(), {});
+    ASSERT_TRUE(owner && owner->ownership);
+    std::atomic<bool> enough = false;
+    auto read_on = [&]() -> std::string {
+        std::uint64_t last = 0;
+        while (!enough) {
+            const auto info = query(slot());
+            if (!info || !info->has_record || !info->record_is_current)
+                return "no record";
+            // Text and number were written together, the text sometimes long and sometimes short.
+            if (info->status.size() != info->progress_done % 900)
+                return "a text of " + std::to_string(info->status.size()) + " bytes with number " +
+                       std::to_string(info->progress_done);
+            if (info->progress_done < last)
+                return "an old record after a newer one";
+            last = info->progress_done;
+        }
+        return "";
+    };
+    ASSERT_TRUE(owner->ownership->report_progress(1, 0, "x"));
+    std::vector<std::future<std::string>> readers;
+    for (int i = 0; i < 3; ++i)
+        readers.push_back(std::async(std::launch::async, read_on));
+    for (std::uint64_t n = 2; n < 4000; ++n)
+        if (n % 900 != 0) { // an empty status would leave the old one
+            ASSERT_TRUE(owner->ownership->report_progress(n, 0, std::string(n % 900, 'x')));
+        }
+    enough = true;
+    for (auto& reader : readers)
+        EXPECT_EQ(reader.get(), "");
 }
 
 TEST_F(Readers, WaitForSeesReadyAndFreeByEvents) {

@@ -2,11 +2,16 @@
 // answer on stdout. It ends with its stdin, so no test leaves one behind. See `commands` below for the words.
 #include "core/duration.hpp"
 #include "holdfast/slot.hpp"
+#include "slot/contender.hpp"
 #include "slot/freeze_points.hpp"
+#include "slot/stopping.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +41,7 @@ void hear(int number) {
 
 SlotLocation location;
 std::optional<Ownership> ownership;
+std::optional<slot::Stopping> stopping;
 std::vector<char> ballast;
 
 std::string said(const Result<void>& result) {
@@ -43,7 +49,18 @@ std::string said(const Result<void>& result) {
                   : "error " + std::string(name_of(result.error().code)) + " " + result.error().message;
 }
 
-// acquire POLICY [wait=MS] [grace=MS] [stall=MS]
+// Each cell of the table that was run goes into a file, a line each: it outlives whoever is killed.
+void note_cell(core::SlotStep step, core::Seen seen) {
+    const char* path = std::getenv("HOLDFAST_CELLS");
+    int fd = path ? ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return;
+    std::string line = std::string(name_of(step)) + " " + std::string(name_of(seen)) + "\n";
+    (void)!::write(fd, line.data(), line.size());
+    ::close(fd);
+}
+
+// acquire POLICY [wait=MS] [grace=MS] [stall=MS] [patience=MS]
 std::string acquire_as(std::istringstream& words) {
     static const std::map<std::string, IfHeld> policies{{"refuse", IfHeld::refuse},
                                                         {"wait", IfHeld::wait},
@@ -52,6 +69,7 @@ std::string acquire_as(std::istringstream& words) {
     std::string policy, word;
     words >> policy;
     AcquireOptions options{.if_held = policies.at(policy), .argv = {"slot_child", policy}, .address = "here"};
+    slot::Purpose purpose{.observe = note_cell};
     while (words >> word) {
         std::size_t equals = word.find('=');
         Millis value{std::strtoll(word.c_str() + equals + 1, nullptr, 10)};
@@ -62,8 +80,10 @@ std::string acquire_as(std::istringstream& words) {
             options.grace = value;
         else if (key == "stall")
             options.stall = value;
+        else if (key == "patience")
+            purpose.patience = value;
     }
-    auto got = acquire(location, options);
+    auto got = slot::Contender(location, options, purpose).run(); // as acquire() does
     if (!got)
         return "error " + std::string(name_of(got.error().code)) + " " + got.error().message;
     if (!got->ownership)
@@ -91,6 +111,41 @@ std::string leave_child(std::istringstream& words) {
             ::pause();
     }
     return "leftover " + std::to_string(child);
+}
+
+// hide-life: a child that keeps the slot's life where nobody can see it: in a message that nobody has
+// received. Lives until it is killed, for a minute at most.
+std::string hide_life() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+        return "no sockets";
+    int copy = ownership->life_fd();
+    char byte = 0;
+    iovec data{.iov_base = &byte, .iov_len = 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof copy)] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof copy);
+    std::memcpy(CMSG_DATA(header), &copy, sizeof copy);
+    if (::sendmsg(ends[0], &message, 0) != 1)
+        return "not sent";
+    pid_t child = ::fork(); // the library closes the child's copies
+    if (child == 0) {
+        ::alarm(60);
+        ::close(0);
+        ::close(1);
+        for (;;)
+            ::pause();
+    }
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return "hidden " + std::to_string(child);
 }
 
 // What a forked child of the owner may and may not do; the answer is the child's exit code.
@@ -171,6 +226,8 @@ std::string answer(const std::string& line) {
     }
     if (command == "leftover")
         return leave_child(words);
+    if (command == "hide-life")
+        return hide_life();
     if (command == "fork")
         return fork_owner();
     if (command == "plain-fork") { // a child that was given nothing, and lives for a minute
@@ -194,6 +251,17 @@ std::string answer(const std::string& line) {
                children_of_threads() == 0)
             std::this_thread::sleep_for(std::chrono::milliseconds(1)); // until its lock waiter stands
         return "ok";
+    }
+    if (command == "ask-to-stop") { // as the first half of `holdfast stop`
+        stopping.emplace(location, StopOptions{.grace = Millis{20'000}});
+        return "ok";
+    }
+    if (command == "stopped") { // and the second
+        auto done = stopping->finish();
+        if (!done)
+            return "error " + std::string(name_of(done.error().code)) + " " + done.error().message;
+        return std::string("stopped") +
+               (done->successor ? " successor " + std::to_string(done->successor->epoch) : "");
     }
     if (command == "watch")
         return watch_for(words);
@@ -246,6 +314,8 @@ std::string answer(const std::string& line) {
             freeze.pidfd_open = 1;
         else if (point == "epoch_write")
             freeze.epoch_write = true;
+        else if (point == "pidfd_signal")
+            freeze.pidfd_signal = true;
         else if (point == "lock_close")
             freeze.lock_close = true;
         else if (point == "record_rename")

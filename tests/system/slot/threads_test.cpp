@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <memory>
 #include <thread>
 
 namespace holdfast::slot_test {
@@ -67,6 +68,32 @@ TEST_F(Threads, LookingFromTheOwnersProcessDoesNotDropItsLock) {
     Actor outside = actor();
     EXPECT_SAYS(outside.ask("acquire refuse"), "error held ");
     EXPECT_SAYS(outside.ask("query"), "owned pid=" + std::to_string(::getpid()));
+}
+
+// More of them than processors, so that some stand still in the middle of a look when an owner begins: what
+// they close afterwards must not be a descriptor of the owner's file.
+TEST_F(Threads, ALookThatBeganBeforeTheOwnerDoesNotDropItsLock) {
+    ASSERT_TRUE(acquire(slot(), {})); // the file is there
+    std::atomic<bool> enough = false;
+    std::atomic<std::uint64_t> looks = 0;
+    std::vector<std::jthread> lookers;
+    for (unsigned i = 0; i < 4 + 2 * std::thread::hardware_concurrency(); ++i)
+        lookers.emplace_back([&] {
+            for (; !enough; ++looks)
+                (void)query(slot());
+        });
+    // Before they are joined, however the test ends.
+    const std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)> end(
+        &enough, [](auto* flag) { *flag = true; });
+    Actor outside = actor();
+    for (int round = 0; round < 60; ++round) {
+        auto got = acquire(slot(), {});
+        ASSERT_TRUE(got && got->ownership);
+        // Everybody who was in the middle of a look has finished it by now, or nearly so.
+        for (const std::uint64_t now = looks; looks < now + 4 * lookers.size();)
+            std::this_thread::yield();
+        ASSERT_SAYS(outside.ask("query"), "owned pid=" + std::to_string(::getpid())) << "round " << round;
+    }
 }
 
 TEST_F(Threads, ReplaceOfOneselfIsRefused) {

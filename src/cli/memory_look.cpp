@@ -1,0 +1,48 @@
+// Asks holdfast-memory what there is to see: it has SQLite, and this program has not.
+#include "cli/memory.hpp"
+#include "core/json_fields.hpp"
+#include "core/text.hpp"
+#include "sys/pipes.hpp"
+#include "sys/spawn.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace holdfast::cli {
+
+Result<boost::json::object> look_at_memory(const std::string& home) {
+    auto program = find_memory_program();
+    if (!program)
+        return std::unexpected(std::move(program.error()));
+    auto answer = sys::make_pipe();
+    if (!answer)
+        return std::unexpected(std::move(answer.error()));
+    sys::SpawnSpec spec;
+    spec.argv = {"holdfast-memory", "--look", core::cat("--home=", home)};
+    spec.executable = *program;
+    spec.fds = {{answer->writing.get(), 1}};
+    auto process = sys::spawn(spec);
+    if (!process)
+        return std::unexpected(std::move(process.error()));
+    answer->writing.reset();
+    std::string text;
+    std::array<char, 4096> chunk;
+    for (;;) {
+        const auto n = ::read(answer->reading.get(), chunk.data(), chunk.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        text.append(chunk.data(), static_cast<std::size_t>(n));
+    }
+    if (process->wait_ended(sys::Deadline::never()))
+        (void)process->try_reap();
+    auto health = core::parse_object(text);
+    if (!health)
+        return fail(Errc::io, core::cat("the memory at ", home, " cannot be looked at; why is said above"));
+    return std::move(*health);
+}
+
+} // namespace holdfast::cli

@@ -1,0 +1,105 @@
+#include "cli/stop_targets.hpp"
+
+#include "cli/settings.hpp"
+#include "core/names.hpp"
+#include "core/text.hpp"
+#include "registry/listing.hpp"
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+using registry::Helper;
+
+namespace {
+
+StopTarget target_of(const Helper& helper, const std::string& directory) {
+    StopTarget target{.location = {.directory = directory, .name = helper.id},
+                      .shown = core::cat(helper.facts.label, " (", helper.id, ")"),
+                      .label = helper.facts.label,
+                      .epoch = helper.info.epoch};
+    if (helper.facts.registered)
+        target.registered = helper.facts.helper;
+    else if (helper.abandoned)
+        target.abandoned = {
+            .id = helper.id, .spare = helper.facts.spare, .cgroup_place = helper.facts.cgroup_place};
+    else
+        target.plan = core::parse_stop_plan(helper.facts.stop_plan).value_or(core::default_stop_plan());
+    return target;
+}
+
+// There is nothing to stop about a registered one that has ended.
+bool can_be_stopped(const Helper& helper) {
+    return !helper.facts.registered || helper.alive || helper.elsewhere;
+}
+
+// Whose slot it is, when `holdfast run` took it for a helper.
+const Helper* owner_of(const SlotInfo& slot, const std::vector<Helper>& helpers) {
+    auto found = std::ranges::find_if(helpers, [&](const Helper& helper) {
+        return helper.facts.slot == slot.name && helper.info.state == SlotState::owned &&
+               helper.info.owner_pid == slot.owner_pid;
+    });
+    return found == helpers.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
+    if (auto ok = check_keys(arguments); !ok)
+        return std::unexpected(ok.error());
+    auto places = places_of(arguments);
+    if (!places)
+        return std::unexpected(places.error());
+    std::vector<StopTarget> out;
+    bool by_word = !arguments.words.empty();
+    auto session = arguments.value("session");
+    if (by_word + (session ? 1 : 0) + arguments.has("all") != 1)
+        return fail(Errc::invalid_argument, "say what to stop: an ID, a NAME, --session KEY or --all");
+    auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
+    if (!helpers)
+        return std::unexpected(helpers.error());
+    auto add = [&](const Helper& helper) {
+        if (can_be_stopped(helper))
+            out.push_back(target_of(helper, places->helpers));
+    };
+    if (!by_word) {
+        for (const Helper& helper : *helpers)
+            if (!session || helper.info.session == *session)
+                add(helper);
+        return out;
+    }
+    for (const std::string& word : arguments.words) {
+        std::size_t before = out.size();
+        auto meant = registry::matching(*helpers, word);
+        for (const Helper* helper : meant)
+            add(*helper);
+        bool known = !meant.empty();
+        if (core::check_slot_name(word)) {
+            auto directory = slot_directory(arguments);
+            if (!directory)
+                return std::unexpected(directory.error());
+            auto info = query({.directory = *directory, .name = word});
+            if (!info)
+                return std::unexpected(info.error());
+            known = known || info->epoch != 0;
+            // The slot of a helper goes with it, and by its plan.
+            const Helper* owner = owner_of(*info, *helpers);
+            StopTarget target = owner ? target_of(*owner, places->helpers)
+                                      : StopTarget{.location = {.directory = *directory, .name = word},
+                                                   .epoch = info->epoch};
+            target.shown = core::cat("slot ", word);
+            if (owner) {
+                target.slot = *info;
+                target.slot_directory = *directory;
+            }
+            if (info->state != SlotState::free && std::ranges::find(meant, owner) == meant.end())
+                out.push_back(std::move(target));
+        }
+        if (out.size() == before && !known)
+            return fail(Errc::not_found, core::cat("there is no helper and no slot called \"", word,
+                                                   "\"; see: holdfast ps, holdfast slots"));
+    }
+    return out;
+}
+
+} // namespace holdfast::cli
