@@ -7,6 +7,7 @@
 #include "registry/entry.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
+#include "sys/sched_times.hpp"
 #include "sys/unix_sockets.hpp"
 
 #include <poll.h>
@@ -87,6 +88,9 @@ std::optional<std::uint64_t> read_io_bytes(int pid) {
     return in.empty() || out.empty() ? std::nullopt : std::optional(in[0] + out[0]);
 }
 
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::chrono::milliseconds longest_turn{300};
+
 bool is_channel(const core::Channel& channel) {
     return channel.kind == core::ChannelKind::pipe || channel.kind == core::ChannelKind::unix_socket;
 }
@@ -150,8 +154,12 @@ void look_again(ProcessFacts& process, const Units& units) {
         return;
     if (process.state != 'Z') {
         auto io_bytes = read_io_bytes(process.pid());
-        if (!io_bytes)
+        auto times = sys::read_sched_times(process.pid());
+        if (!io_bytes || !times)
             return;
+        std::uint64_t wait_ms = times->waited_ns / ns_per_ms;
+        process.activity.wait_ms = wait_ms - std::min(wait_ms, process.wait_ms);
+        process.activity.runnable = times->runnable;
         process.activity.io_bytes = *io_bytes - std::min(*io_bytes, process.io_bytes);
         std::uint64_t cpu_ms = units.ms(stat->cpu_ticks);
         process.activity.cpu_ms = cpu_ms - std::min(cpu_ms, process.cpu_ms);
@@ -199,8 +207,11 @@ void measure_activity(core::Snapshot& snapshot, const std::unordered_set<int>& p
         return;
     Units units;
     for (ProcessFacts& process : snapshot.processes)
-        if (pids.contains(process.pid()) && process.state != 'Z')
+        if (pids.contains(process.pid()) && process.state != 'Z') {
             process.io_bytes = read_io_bytes(process.pid()).value_or(0);
+            auto times = sys::read_sched_times(process.pid()).value_or(sys::SchedTimes{});
+            process.wait_ms = times.waited_ns / ns_per_ms;
+        }
     std::int64_t began = sys::boottime_ms();
     pass_time(window);
     std::vector<ProcessFacts*> slow;
@@ -211,6 +222,14 @@ void measure_activity(core::Snapshot& snapshot, const std::unordered_set<int>& p
         if (process.state == 'Z' && process.ppid == 1 && process.activity.measured)
             slow.push_back(&process);
     }
+    // The kernel counts a wait for a processor when it is over, and one that is not over may be a timer's
+    // turn or a computation that gets nothing. So whoever is runnable is looked at until it sleeps.
+    sys::Deadline sleeps_by = sys::Deadline::in(longest_turn);
+    for (ProcessFacts& process : snapshot.processes)
+        while (process.activity.runnable && !sleeps_by.passed()) {
+            pass_time(std::chrono::milliseconds(5));
+            look_again(process, units);
+        }
     snapshot.window_ms = static_cast<std::uint64_t>(sys::boottime_ms() - began);
     sys::Deadline patience = sys::Deadline::at(began + zombie_patience.count());
     while (!slow.empty() && !patience.passed()) {

@@ -13,7 +13,7 @@
 
 namespace holdfast::keep {
 
-// To the keeper:   stop REASON | signal NUMBER
+// To the keeper:   stop REASON | signal NUMBER | moved (the helper said something: it is not idle)
 // From the keeper: spawned PID CONTAINMENT | failed ERRNO | exited STATUS SIGNAL CPU_MS RSS_KB | restarting
 // COUNT DELAY_MS |
 //                  gave-up COUNT | stopping REASON | survivor PID | done

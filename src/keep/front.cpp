@@ -2,6 +2,7 @@
 
 #include "core/notify_text.hpp"
 #include "core/text.hpp"
+#include "holdfast/parent_watch.hpp"
 #include "keep/control.hpp"
 #include "keep/tree.hpp"
 #include "keep/tree_ending.hpp"
@@ -9,6 +10,7 @@
 #include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
+#include "sys/free_numbers.hpp"
 #include "sys/proc.hpp"
 #include "sys/spawn.hpp"
 
@@ -36,6 +38,7 @@ using registry::Event;
 constexpr std::int64_t watch_slot_after_ms = 1000;
 constexpr std::int64_t check_slot_every_ms = 5000; // where no watch can be had
 constexpr std::int64_t unread_input_look_ms = 100;
+constexpr std::int64_t last_words_ms = 250;
 
 class Front {
 public:
@@ -56,8 +59,11 @@ private:
     void hear_control();
     void hear(const Message& message);
     void hear_signals();
+    void hear_signal(int signal, bool helper_has_it);
     void hear_notifications();
     void hear_input();
+    void hear_terminal();
+    void finish_output();
     void keeper_is_gone();
     void note_reaped(const Tree::Ended& ended);
     void tell_stop(StopReason reason);
@@ -83,15 +89,15 @@ private:
     std::optional<sys::PidFd> keeper_;
     std::optional<sys::NotifySocket> notify_;
     std::optional<Pty> pty_;
-    bool pty_input_open_ = true;
-    bool pty_output_open_ = true;
 
     FrontResult result_;
     pid_t helper_ = 0;
     bool said_ready_ = false;
+    bool speaks_of_start_ = false; // and so says itself when it is over
     bool keeper_done_ = false;
     bool keeper_dead_ = false;
     bool stop_told_ = false;
+    bool output_gone_told_ = false;
     std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still
     int unread_ = 0;
     std::int64_t born_ = sys::boottime_ms();
@@ -126,13 +132,18 @@ Result<void> Front::start_keeper() {
     sys::SpawnSpec spec;
     spec.executable = "/proc/self/exe"; // the very program that runs, even while it is being replaced on disk
     // Numbers that the keeper and the tree find their descriptors at.
-    int number = first_life_number;
+    auto first = sys::free_numbers(first_life_number, most_given_descriptors);
+    if (!first)
+        return std::unexpected(first.error());
+    int number = *first;
     auto give = [&](int fd) {
         spec.fds.emplace_back(fd, number);
         return number++;
     };
     KeeperOptions& keeper = options_.keeper;
     keeper.id = entry_.id();
+    keeper.events = events_.directory();
+    keeper.label = entry_.facts().label;
     keeper.life_fds.push_back(give(entry_.ownership().life_fd()));
     if (slot_)
         keeper.life_fds.push_back(give(slot_->life_fd()));
@@ -146,7 +157,9 @@ Result<void> Front::start_keeper() {
     spec.argv = to_argv(keeper);
     std::vector<std::string> env;
     for (char** variable = environ; *variable; ++variable)
-        if (!std::string_view(*variable).starts_with("NOTIFY_SOCKET="))
+        // The second is of our host, and was for us: the helper's parent is the keeper.
+        if (!std::string_view(*variable).starts_with("NOTIFY_SOCKET=") &&
+            !std::string_view(*variable).starts_with(core::cat(parent_variable, '=')))
             env.emplace_back(*variable);
     env.push_back("NOTIFY_SOCKET=" + notify_->address());
     env.push_back("HOLDFAST_ID=" + entry_.id());
@@ -188,7 +201,9 @@ void Front::hear(const Message& message) {
     if (message.word == "spawned") {
         helper_ = static_cast<pid_t>(message.number(0));
         std::string containment = message.values.size() > 1 ? message.values[1] : "plain";
-        bool ready_now = options_.readiness == Readiness::automatic && !said_ready_;
+        // Its first words may have been heard before the keeper's.
+        bool ready_now =
+            options_.readiness == Readiness::automatic && !said_ready_ && !speaks_of_start_;
         if (ready_now)
             entry_.ownership().state()->record.phase = Phase::ready; // written with the facts below
         (void)entry_.update([&](core::HelperFacts& facts) {
@@ -225,7 +240,7 @@ void Front::hear(const Message& message) {
         (void)entry_.update([&](core::HelperFacts& facts) {
             facts.restarts = static_cast<std::uint32_t>(message.number(0));
         });
-        said_ready_ = false;
+        said_ready_ = speaks_of_start_ = false;
         set_phase(Phase::starting);
     } else if (message.word == "gave-up") {
         result_.gave_up = true;
@@ -280,72 +295,84 @@ void Front::keeper_is_gone() {
 void Front::note_reaped(const Tree::Ended& ended) {
     if (keeper_dead_ && helper_ != 0 && ended.pid == helper_) {
         result_.status = ended.exit.status;
+        log(ended.exit.signal ? "killed" : "exited",
+            result_.reason ? std::string(core::name_of(*result_.reason)) : "", result_.status);
         helper_ = 0;
     }
 }
 
 void Front::hear_signals() {
-    while (auto arrived = signals_.next()) {
-        int signal = arrived->signal;
-        // Sharing a process group, the helper has got what the terminal sent by itself.
-        bool helper_has_it = arrived->from_kernel && options_.keeper.join_front_group;
-        switch (signal) {
-        case SIGCHLD:
-            break;
-        case SIGWINCH:
-            if (pty_)
-                pty_->copy_window_size();
-            else if (control_ && !helper_has_it)
-                control_->send(core::cat("signal ", signal));
-            break;
-        case SIGTSTP:
-            if (control_ && !helper_has_it)
-                control_->send(core::cat("signal ", SIGTSTP));
-            sys::stop_self();
-            if (control_)
-                control_->send(core::cat("signal ", SIGCONT));
-            break;
-        case SIGINT:
-        case SIGQUIT:
-            // Ctrl-C is the helper's to answer: a shell or an interpreter lives on. kill -INT is for all of
-            // us.
-            if (helper_has_it)
-                break;
-            [[fallthrough]];
-        case SIGHUP:
-            // The helper hears what we heard, and has the time of the plan's first stage to act on it.
-            if (control_ && !helper_has_it)
-                control_->send(core::cat("signal ", signal));
-            tell_stop(StopReason::host_gone);
-            break;
-        case SIGTERM:
-            tell_stop(StopReason::asked);
-            break; // the plan sends TERM itself, once, to the whole tree
-        case SIGCONT:
-            break;
-        default:
-            if (signal == stop_now_signal()) {
-                tell_stop(StopReason::asked_now);
-                break;
-            }
-            if (control_)
-                control_->send(core::cat("signal ", signal));
-        }
-    }
+    std::vector<sys::SignalQueue::Arrived> all;
+    while (auto arrived = signals_.next())
+        all.push_back(*arrived);
+    // The kernel hands them over by their numbers. "At once" was said before the TERM that follows it, and
+    // must not be heard after.
+    std::ranges::stable_partition(all, [](const auto& one) { return one.signal == stop_now_signal(); });
+    for (const auto& arrived : all)
+        hear_signal(arrived.signal, arrived.from_kernel && options_.keeper.join_front_group);
     // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from
     // outside.
     tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
+// `helper_has_it`: sharing a process group, it has got what the terminal sent by itself.
+void Front::hear_signal(int signal, bool helper_has_it) {
+    switch (signal) {
+    case SIGCHLD:
+        break;
+    case SIGWINCH:
+        if (pty_)
+            pty_->copy_window_size();
+        else if (control_ && !helper_has_it)
+            control_->send(core::cat("signal ", signal));
+        break;
+    case SIGTSTP:
+        if (control_ && !helper_has_it)
+            control_->send(core::cat("signal ", SIGTSTP));
+        sys::stop_self();
+        if (control_)
+            control_->send(core::cat("signal ", SIGCONT));
+        break;
+    case SIGINT:
+    case SIGQUIT:
+        // Ctrl-C is the helper's to answer: a shell or an interpreter lives on. kill -INT is for all of
+        // us.
+        if (helper_has_it)
+            break;
+        [[fallthrough]];
+    case SIGHUP:
+        // The helper hears what we heard, and has the time of the plan's first stage to act on it.
+        if (control_ && !helper_has_it)
+            control_->send(core::cat("signal ", signal));
+        tell_stop(StopReason::host_gone);
+        break;
+    case SIGTERM:
+        tell_stop(StopReason::asked);
+        break; // the plan sends TERM itself, once, to the whole tree
+    case SIGCONT:
+        break;
+    default:
+        if (signal == stop_now_signal()) {
+            tell_stop(StopReason::asked_now);
+            break;
+        }
+        if (control_)
+            control_->send(core::cat("signal ", signal));
+    }
+}
+
 void Front::hear_notifications() {
     while (auto text = notify_->next()) {
+        if (options_.keeper.idle.count() && control_)
+            control_->send("moved");
         core::NotifyWords words = core::read_notify(*text);
         if (words.address)
             on_ownerships([&](Ownership& o) { return o.set_address(*words.address); });
         // Speaking of a start that is not over takes the benefit of the doubt back.
-        bool speaks_of_start = words.progress_done || words.extend_usec || words.status;
-        if (speaks_of_start && !said_ready_ && !words.ready)
+        if ((words.progress_done || words.extend_usec || words.status) && !said_ready_ && !words.ready) {
+            speaks_of_start_ = true;
             set_phase(Phase::starting);
+        }
         if (words.status)
             on_ownerships([&](Ownership& o) { return o.set_status(*words.status); });
         if (words.progress_done)
@@ -382,6 +409,49 @@ void Front::hear_input() {
     }
 }
 
+// As above, for a helper that gets its input through a terminal; and whether anybody still reads what it
+// says.
+void Front::hear_terminal() {
+    if (pty_->input_ended() && options_.watch_input) {
+        const std::int64_t patience = options_.keeper.plan.stages.front().wait.count();
+        if (pty_->input_delivered() || sys::boottime_ms() - pty_->input_moved_at() >= patience) {
+            options_.watch_input = false;
+            tell_stop(StopReason::input_closed);
+        }
+    }
+    if (pty_->reader_gone() && !output_gone_told_) {
+        output_gone_told_ = true;
+        tell_stop(StopReason::output_closed);
+    }
+}
+
+// The tree is gone, and its last words are for whoever reads them. A command that ended by itself has the
+// time its reader takes, as long as there is a host; one that was ended, only as long as something moves.
+void Front::finish_output() {
+    bool hurried = stop_told_ || (result_.reason && *result_.reason != StopReason::command_ended);
+    const std::int64_t began = sys::boottime_ms();
+    while (pty_->output_waits() && !pty_->reader_gone()) {
+        const std::int64_t moved = std::max(began, pty_->output_moved_at());
+        const sys::Deadline end = hurried ? sys::Deadline::at(moved + last_words_ms) : sys::Deadline::never();
+        if (end.passed())
+            return;
+        Pty::Polled relayed = pty_->wishes();
+        relayed[0].fd = -1; // nobody is left to read it
+        std::array<pollfd, 5> fds{
+            {relayed[0],
+             relayed[1],
+             relayed[2],
+             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+             {.fd = options_.host && !hurried ? options_.host->fd() : -1, .events = POLLIN, .revents = 0}}};
+        ::poll(fds.data(), fds.size(), end.poll_timeout());
+        pty_->relay({fds[0], fds[1], fds[2]});
+        while (auto arrived = signals_.next())
+            hurried |=
+                arrived->signal != SIGCHLD && arrived->signal != SIGWINCH && arrived->signal != SIGCONT;
+        hurried |= fds[4].revents != 0;
+    }
+}
+
 void Front::check_slot() {
     if (!slot_ || sys::boottime_ms() < next_slot_check_)
         return;
@@ -398,6 +468,9 @@ sys::Deadline Front::next_wake() const {
         next = next.earlier(sys::Deadline::at(std::max(next_slot_check_, born_ + watch_slot_after_ms)));
     if (input_closed_since_ && options_.watch_input)
         next = next.earlier(sys::Deadline::at(sys::boottime_ms() + unread_input_look_ms));
+    if (pty_ && pty_->input_ended() && options_.watch_input)
+        next = next.earlier(
+            sys::Deadline::at(pty_->input_moved_at() + options_.keeper.plan.stages.front().wait.count()));
     return next;
 }
 
@@ -416,7 +489,8 @@ FrontResult Front::run() {
         bool old_enough = sys::boottime_ms() - born_ >= watch_slot_after_ms;
         int slot_watch = slot_ && old_enough ? slot_->watch_fd() : -1;
         bool look_at_input = options_.watch_input && !pty_ && !input_closed_since_;
-        std::array<pollfd, 7> fds{{
+        const Pty::Polled relayed = pty_ ? pty_->wishes() : Pty::Polled{{{-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}}};
+        std::array<pollfd, 8> fds{{
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
             {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
@@ -424,18 +498,19 @@ FrontResult Front::run() {
              .events = POLLRDHUP,
              .revents = 0}, // hang-up, of a socket also half of one
             {.fd = slot_watch, .events = POLLIN, .revents = 0},
-            {.fd = pty_ && pty_input_open_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
-            {.fd = pty_ && pty_output_open_ ? pty_->master() : -1, .events = POLLIN, .revents = 0},
+            relayed[0],
+            relayed[1],
+            relayed[2],
         }};
         ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
         if (fds[2].revents)
             hear_notifications();
         hear_signals();
-        if (fds[6].revents)
-            pty_output_open_ = pty_->to_host();
-        if (fds[5].revents && !(pty_input_open_ = pty_->from_host()) && options_.watch_input)
-            tell_stop(StopReason::input_closed);
+        if (pty_)
+            pty_->relay({fds[5], fds[6], fds[7]});
         hear_control();
+        if (pty_)
+            hear_terminal();
         if ((fds[3].revents || input_closed_since_) && options_.watch_input)
             hear_input();
         if (fds[4].revents)
@@ -456,15 +531,19 @@ FrontResult Front::run() {
             break;
         }
     }
+    // Reaped by a keeper that was killed before it could say so.
+    if (helper_ != 0 && result_.survivors.empty() && !result_.error)
+        log("exited", result_.reason ? std::string(core::name_of(*result_.reason)) : "");
     // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died
     // before it could say that it made one.
-    if (!keeper_done_ && result_.survivors.empty())
-        sys::Cgroup::clear_left_behind(entry_.id(), !tree_.spares_some());
-    while (pty_ && pty_output_open_)
-        pty_output_open_ = pty_->to_host() && ::poll(nullptr, 0, 0) == 0 && [&] {
-            pollfd one{.fd = pty_->master(), .events = POLLIN, .revents = 0};
-            return ::poll(&one, 1, 0) > 0;
-        }();
+    if (!keeper_done_ && result_.survivors.empty()) {
+        std::function<bool(pid_t)> spared;
+        if (tree_.spares_some())
+            spared = [this](pid_t pid) { return tree_.is_spared(pid); };
+        (void)sys::Cgroup::clear_left_behind(entry_.facts().cgroup_place, entry_.id(), spared);
+    }
+    if (pty_)
+        finish_output();
     if (!result_.survivors.empty())
         entry_.leave_behind();
     return std::move(result_);
@@ -489,6 +568,18 @@ FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* s
     }
     tree->spare(std::move(*spare));
     sys::ignore_signal(SIGPIPE);
+    // Signals wait in the queue from here on, so that none ends us with the file still there.
+    std::optional<slot::PidFile> pid_file;
+    if (options.pid_file) {
+        options.keeper.pid_file = options.pid_file->path;
+        options.keeper.front = ::getpid();
+        auto written = slot::PidFile::write(std::move(*options.pid_file));
+        if (!written) {
+            failed.error = written.error();
+            return failed;
+        }
+        pid_file.emplace(std::move(*written));
+    }
     return Front(std::move(options), entry, slot, events, std::move(*tree), std::move(*signals)).run();
 }
 

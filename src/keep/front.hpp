@@ -7,6 +7,7 @@
 #include "keep/pty.hpp"
 #include "registry/entry.hpp"
 #include "registry/events.hpp"
+#include "slot/pid_file.hpp"
 #include "sys/notify.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/signals.hpp"
@@ -29,6 +30,8 @@ struct FrontOptions {
     std::string notify_above;       // NOTIFY_SOCKET of the service manager above us, or empty
     std::optional<sys::PidFd> host; // whose death ends the helper; none when it has no host
     bool pty = false;
+    // Written when signals are heard, before the keeper starts; removed at the end, by the keeper if need be.
+    std::optional<slot::PidFileText> pid_file;
 };
 
 struct FrontResult {

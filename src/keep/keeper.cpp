@@ -8,6 +8,8 @@
 #include "keep/tree_ending.hpp"
 #include "keep/usage.hpp"
 #include "registry/entry.hpp"
+#include "registry/events.hpp"
+#include "slot/pid_file.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
@@ -19,6 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -32,6 +35,8 @@ namespace {
 using core::StopReason;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t memory_look_ms = 250;
+constexpr std::uint64_t idle_cpu_share = 5000; // one 5000th of the idle time: 120 ms in ten minutes
 
 class Keeper {
 public:
@@ -46,6 +51,7 @@ public:
     }
 
     int run();
+    void clear_after_front();
 
 private:
     bool contain();
@@ -56,6 +62,12 @@ private:
     void consider_restart();
     void watch_limits();
     void begin_stop(StopReason reason);
+    struct News {
+        std::string message;
+        registry::Event event; // what the front makes of it; an empty type: nothing to log
+    };
+    void tell(std::string message, registry::Event event);
+    void tell_what_waits();
     void let_go_of_stdio();
     [[nodiscard]] bool wants_restart() const;
     [[nodiscard]] sys::Deadline next_wake() const;
@@ -71,6 +83,7 @@ private:
     bool memory_by_cgroup_ = false;
     std::optional<LogCopy> log_;
     bool control_open_ = true;
+    std::vector<News> to_be_told_;
 
     pid_t helper_ = 0; // 0 between a crash and its replacement
     std::optional<sys::PidFd::Exit> last_exit_;
@@ -80,7 +93,8 @@ private:
     std::int64_t born_ = sys::boottime_ms();
     std::uint32_t restarts_ = 0;
     std::uint64_t last_io_ = 0;
-    std::int64_t io_moved_at_ = 0;
+    std::uint64_t last_cpu_ns_ = 0;
+    std::int64_t moved_at_ = 0;
     std::int64_t next_measure_ = 0;
 };
 
@@ -140,7 +154,7 @@ bool Keeper::start() {
         return false;
     }
     helper_ = started->pid();
-    started_at_ = io_moved_at_ = sys::boottime_ms();
+    started_at_ = moved_at_ = sys::boottime_ms();
     last_exit_.reset();
     control_.send(core::cat("spawned ", helper_, ' ',
                             cgroup_ ? std::string_view("cgroup")
@@ -165,15 +179,50 @@ void Keeper::note_end(const Tree::Ended& ended) {
         return;
     helper_ = 0;
     last_exit_ = ended.exit;
-    control_.send(core::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
-                            ended.exit.max_rss_kb));
+    tell(core::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
+                   ended.exit.max_rss_kb),
+         {.unix_ms = 0,
+          .type = ended.exit.signal ? "killed" : "exited",
+          .id = {},
+          .label = {},
+          .pid = ended.pid,
+          .reason = ending_.reason() ? std::string(core::name_of(*ending_.reason())) : "",
+          .status = ended.exit.status});
+}
+
+// While a tree is being killed, a word to the front would wake it to write records, on the processors that
+// the dying need. It hears all of it, in order, when nothing is left, or when that takes its time.
+void Keeper::tell(std::string message, registry::Event event) {
+    to_be_told_.push_back({.message = std::move(message), .event = std::move(event)});
+    if (!ending_.killing())
+        tell_what_waits();
+}
+
+void Keeper::tell_what_waits() {
+    for (News& news : to_be_told_) {
+        if (control_.send(news.message) || options_.events.empty() || news.event.type.empty())
+            continue;
+        // Nobody hears it any more, so nobody else would log it.
+        news.event.id = options_.id;
+        news.event.label = options_.label;
+        registry::EventLog(options_.events).append(std::move(news.event));
+    }
+    to_be_told_.clear();
 }
 
 void Keeper::begin_stop(StopReason reason) {
-    if (!ending_.running())
-        control_.send(core::cat("stopping ", core::name_of(reason)));
+    bool first = !ending_.running();
     start_again_at_.reset();
     ending_.begin(reason);
+    if (first)
+        tell(core::cat("stopping ", core::name_of(reason)),
+             {.unix_ms = 0,
+              .type = reason == StopReason::command_ended ? "" : "stopping",
+              .id = {},
+              .label = {},
+              .pid = helper_,
+              .reason = std::string(core::name_of(reason)),
+              .status = {}});
 }
 
 void Keeper::hear_control() {
@@ -192,6 +241,8 @@ void Keeper::hear_control() {
             if (message.word == "stop") {
                 begin_stop(core::stop_reason_named(message.values.empty() ? "" : message.values[0])
                                .value_or(StopReason::asked));
+            } else if (message.word == "moved") {
+                moved_at_ = sys::boottime_ms();
             } else if (message.word == "signal" && helper_ > 0) {
                 // Our own child that we have not reaped: its number cannot have been given away.
                 if (auto process = sys::PidFd::open(helper_))
@@ -219,6 +270,10 @@ bool Keeper::wants_restart() const {
 void Keeper::consider_restart() {
     if (helper_ != 0 || !last_exit_ || start_again_at_ || ending_.running())
         return;
+    if (memory_by_cgroup_ && last_exit_->signal == SIGKILL && cgroup_->ran_out_of_memory()) {
+        begin_stop(StopReason::memory);
+        return;
+    }
     if (!wants_restart()) {
         begin_stop(StopReason::command_ended);
         return;
@@ -254,14 +309,21 @@ void Keeper::watch_limits() {
     bool by_watching = options_.idle.count() || (options_.memory && !memory_by_cgroup_);
     if (!by_watching || now < next_measure_)
         return;
-    next_measure_ =
-        now + (options_.idle.count() ? std::clamp<std::int64_t>(options_.idle.count() / 4, 10, 1000) : 250);
-    Usage usage = measure_usage(tree_);
-    if (usage.io_bytes != last_io_) {
+    std::int64_t pause = memory_look_ms;
+    if (options_.idle.count())
+        pause = std::clamp<std::int64_t>(options_.idle.count() / 4, 10,
+                                         options_.memory && !memory_by_cgroup_ ? memory_look_ms : 1000);
+    next_measure_ = now + pause;
+    Usage usage = measure_usage(tree_, options_.idle.count() != 0);
+    // What is said on sockets does not show in the I/O counters; work does. A timer that wakes up now and
+    // then is no work: it stays below this share of the time.
+    const auto work_ns = static_cast<std::uint64_t>(options_.idle.count()) * ns_per_ms / idle_cpu_share;
+    if (usage.io_bytes != last_io_ || usage.cpu_ns < last_cpu_ns_ || usage.cpu_ns - last_cpu_ns_ > work_ns) {
         last_io_ = usage.io_bytes;
-        io_moved_at_ = now;
+        last_cpu_ns_ = usage.cpu_ns;
+        moved_at_ = now;
     }
-    if (options_.idle.count() && now - io_moved_at_ >= options_.idle.count())
+    if (options_.idle.count() && now - moved_at_ >= options_.idle.count())
         begin_stop(StopReason::idle);
     if (options_.memory && !memory_by_cgroup_ && usage.rss_bytes > options_.memory)
         begin_stop(StopReason::memory);
@@ -271,6 +333,8 @@ sys::Deadline Keeper::next_wake() const {
     sys::Deadline next = ending_.next();
     if (start_again_at_)
         next = next.earlier(sys::Deadline::at(*start_again_at_));
+    if (log_)
+        next = next.earlier(log_->next());
     if (ending_.running())
         return next;
     if (options_.max_life.count())
@@ -280,9 +344,19 @@ sys::Deadline Keeper::next_wake() const {
     return next;
 }
 
+// What a front that was killed could not do. Before we end and life comes free, so that what stands there is
+// never a successor's.
+void Keeper::clear_after_front() {
+    if (options_.pid_file.empty())
+        return;
+    hear_control(); // it may have died while we were busy
+    if (!control_open_)
+        slot::remove_pid_file_of(options_.pid_file, options_.front);
+}
+
 int Keeper::run() {
     if (!options_.log.empty()) {
-        auto log = LogCopy::open(options_.log);
+        auto log = LogCopy::open(options_.log, options_.id);
         if (!log) {
             control_.send(core::cat("refused ", log.error().message));
             return 1;
@@ -295,20 +369,30 @@ int Keeper::run() {
         let_go_of_stdio();
 
     for (;;) {
-        std::vector<pollfd> fds;
-        fds.push_back({.fd = signals_.fd(), .events = POLLIN, .revents = 0});
-        fds.push_back({.fd = control_open_ ? control_.fd() : -1, .events = POLLIN, .revents = 0});
-        fds.push_back({.fd = host_.valid() ? host_.get() : -1, .events = POLLIN, .revents = 0});
-        fds.push_back({.fd = log_ ? log_->reading_end() : -1, .events = POLLIN, .revents = 0});
-        ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
-        if (fds[3].revents)
-            log_->copy();
-        hear_signals();
-        hear_control();
+        // While the kernel ends the cgroup there is nothing to hear that would not keep: whatever we do takes
+        // the processors from the dying.
+        const int cgroup = ending_.cgroup_watch();
+        auto unless_ending = [cgroup](int fd) { return cgroup < 0 ? fd : -1; };
+        std::array<pollfd, 6> fds{{
+            {.fd = unless_ending(signals_.fd()), .events = POLLIN, .revents = 0},
+            {.fd = unless_ending(control_open_ ? control_.fd() : -1), .events = POLLIN, .revents = 0},
+            {.fd = unless_ending(host_.valid() ? host_.get() : -1), .events = POLLIN, .revents = 0},
+            {.fd = unless_ending(log_ ? log_->reading_end() : -1), .events = POLLIN, .revents = 0},
+            {.fd = cgroup, .events = POLLPRI, .revents = 0},
+            {.fd = unless_ending(log_ ? log_->host_end() : -1), .events = POLLOUT, .revents = 0},
+        }};
+        if (::poll(fds.data(), fds.size(), next_wake().poll_timeout()) == 0)
+            tell_what_waits();
         if (fds[2].revents) {
             host_.reset();
             begin_stop(StopReason::host_gone);
+            if (ending_.cgroup_watch() >= 0)
+                continue;
         }
+        if (log_)
+            log_->copy();
+        hear_signals();
+        hear_control();
         if (!ending_.running())
             watch_limits();
         consider_restart();
@@ -323,6 +407,7 @@ int Keeper::run() {
             if (tree_.empty())
                 break;
             if (ending_.given_up()) {
+                tell_what_waits();
                 for (const auto& [pid, command] : tree_.survivors())
                     control_.send(core::cat("survivor ", pid));
                 return 1;
@@ -331,6 +416,10 @@ int Keeper::run() {
     }
     if (log_)
         log_->drain();
+    // Who is spared lives on in the cgroup above, and does not keep ours.
+    if (cgroup_ && tree_.spares_some())
+        cgroup_->let_out();
+    tell_what_waits();
     control_.send("done");
     return 0;
 }
@@ -340,6 +429,7 @@ int Keeper::run() {
 int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
+    ::prctl(PR_SET_NAME, "holdfast-keep"); // and not "exe", which is what was executed
     for (int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2})
         sys::ignore_signal(signal);
     auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT});
@@ -351,7 +441,10 @@ int run_keeper(const KeeperOptions& options) {
     for (int fd : {options.control_fd, options.host_fd, options.terminal_fd})
         if (fd >= 0)
             ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return Keeper(options, std::move(*tree), std::move(*signals), std::move(*spare)).run();
+    Keeper keeper(options, std::move(*tree), std::move(*signals), std::move(*spare));
+    int status = keeper.run();
+    keeper.clear_after_front();
+    return status;
 }
 
 int keeper_main(int argc, char** argv) {

@@ -98,6 +98,14 @@ std::vector<std::string> to_argv(const KeeperOptions& o) {
         add("group", std::to_string(o.front_group));
     if (!o.log.empty())
         add("log", o.log);
+    if (!o.pid_file.empty()) {
+        add("pid-file", o.pid_file);
+        add("front", std::to_string(o.front));
+    }
+    if (!o.events.empty()) {
+        add("events", o.events);
+        add("label", o.label);
+    }
     out.emplace_back("--");
     out.insert(out.end(), o.command.begin(), o.command.end());
     return out;
@@ -173,6 +181,14 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
             ok = whole(o.front_group);
         } else if (name == "log")
             o.log = value;
+        else if (name == "pid-file")
+            o.pid_file = value;
+        else if (name == "front")
+            ok = whole(o.front);
+        else if (name == "events")
+            o.events = value;
+        else if (name == "label")
+            o.label = value;
         else
             return fail(Errc::invalid_argument, core::cat("the keeper does not know \"", text, "\""));
         if (!ok)

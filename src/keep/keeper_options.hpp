@@ -32,7 +32,12 @@ struct KeeperOptions {
     int terminal_fd = -1;          // slave side of a pty: becomes stdio and controlling terminal
     bool join_front_group = false; // an interactive job: the helper shares the front's process group
     pid_t front_group = 0;
-    std::string log; // copy of stderr
+    std::string log;      // copy of stderr
+    std::string pid_file; // of the front; removed when the front dies without having done so
+    pid_t front = 0;      // whom it names
+    // Where to log what a front that was killed can no longer log, and as whose.
+    std::string events;
+    std::string label;
     std::vector<std::string> command;
 };
 
@@ -43,7 +48,9 @@ Result<Containment> parse_containment(std::string_view text);
 std::string_view name_of(Containment containment) noexcept;
 Result<Restart> parse_restart(std::string_view text);
 
-// Life descriptors get fixed high numbers in the tree, out of the way of programs that count on low ones.
+// Life descriptors get high numbers in the tree, out of the way of programs that count on low ones: these,
+// where they are free.
 inline constexpr int first_life_number = 240;
+inline constexpr int most_given_descriptors = 5; // two lives, control, host, terminal
 
 } // namespace holdfast::keep

@@ -14,30 +14,20 @@ namespace holdfast::keep {
 
 namespace {
 
-// All of it, waiting for room: a terminal is read slowly, and losing bytes would garble it.
-bool write_all(int fd, const char* data, std::size_t size) {
-    while (size > 0) {
-        ssize_t n = ::write(fd, data, size);
-        if (n < 0 && errno == EAGAIN) {
-            pollfd one{.fd = fd, .events = POLLOUT, .revents = 0};
-            ::poll(&one, 1, -1);
-            continue;
-        }
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= static_cast<std::size_t>(n);
-    }
-    return true;
+constexpr std::size_t piece = 4096;
+constexpr std::size_t buffer_bytes = std::size_t{64} << 10;
+
+bool try_again() {
+    return errno == EINTR || errno == EAGAIN;
 }
 
 } // namespace
 
 Pty::Pty(sys::Fd master, sys::Fd slave)
     : master_(std::move(master))
-    , slave_(std::move(slave)) {
+    , slave_(std::move(slave))
+    , to_helper_(sys::NonBlockingOut::of_own(master_.get()), buffer_bytes)
+    , to_host_(sys::NonBlockingOut(STDOUT_FILENO), buffer_bytes) {
     termios settings{};
     if (::tcgetattr(STDIN_FILENO, &settings) == 0) {
         before_ = settings;
@@ -69,27 +59,71 @@ void Pty::copy_window_size() const {
         ::ioctl(master_.get(), TIOCSWINSZ, &size);
 }
 
-bool Pty::from_host() {
-    std::array<char, 4096> buffer;
-    ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return true;
-    if (n <= 0) {
-        constexpr char end_of_transmission = 4;
-        write_all(master_.get(), &end_of_transmission, 1);
-        return false;
-    }
-    return write_all(master_.get(), buffer.data(), static_cast<std::size_t>(n));
+Pty::Polled Pty::wishes() const {
+    const bool read_host = input_open_ && to_helper_.room() >= piece;
+    const bool read_helper = output_open_ && (to_host_.closed() || to_host_.room() >= piece);
+    const auto master = static_cast<short>((read_helper ? POLLIN : 0) | (to_helper_.empty() ? 0 : POLLOUT));
+    return {{{.fd = read_host ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0},
+             {.fd = master ? master_.get() : -1, .events = master, .revents = 0},
+             {.fd = to_host_.fd(), .events = POLLOUT, .revents = 0}}};
 }
 
-bool Pty::to_host() {
-    std::array<char, 4096> buffer;
-    ssize_t n = ::read(master_.get(), buffer.data(), buffer.size());
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
-        return true;
+void Pty::relay(const Polled& polled) {
+    if (polled[0].revents)
+        read_host();
+    if (polled[1].revents & POLLOUT)
+        to_helper_.flush();
+    if (polled[1].revents & ~POLLOUT)
+        read_helper();
+    if (polled[2].revents)
+        to_host_.flush();
+}
+
+void Pty::read_host() {
+    std::array<char, piece> buffer;
+    const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (n < 0 && try_again())
+        return;
+    if (n <= 0) {
+        end_input();
+        return;
+    }
+    const char last = buffer[static_cast<std::size_t>(n) - 1];
+    line_open_ = last != '\n' && last != '\r';
+    to_helper_.put({buffer.data(), static_cast<std::size_t>(n)});
+}
+
+// A terminal has no end, only a character that says so, and that one only ends the line when there is one:
+// after half a line it takes a second to say that nothing follows. A helper that reads keys, not lines, gets
+// it once, like any other key.
+void Pty::end_input() {
+    input_open_ = false;
+    constexpr char end_of_transmission = 4;
+    termios settings{};
+    const bool known = ::tcgetattr(master_.get(), &settings) == 0;
+    const bool by_lines = !known || (settings.c_lflag & ICANON) != 0;
+    const char end = known && by_lines && settings.c_cc[VEOF] != _POSIX_VDISABLE
+                         ? static_cast<char>(settings.c_cc[VEOF])
+                         : end_of_transmission;
+    to_helper_.put(std::string(line_open_ && by_lines ? 2 : 1, end));
+}
+
+void Pty::read_helper() {
+    std::array<char, piece> buffer;
+    const ssize_t n = ::read(master_.get(), buffer.data(), buffer.size());
+    if (n < 0 && try_again())
+        return;
     if (n <= 0)
-        return false; // EIO: every slave was closed
-    return write_all(STDOUT_FILENO, buffer.data(), static_cast<std::size_t>(n));
+        output_open_ = false; // EIO: every slave was closed
+    else
+        to_host_.put({buffer.data(), static_cast<std::size_t>(n)});
+}
+
+bool Pty::output_waits() const {
+    if (!to_host_.empty())
+        return true;
+    pollfd one{.fd = master_.get(), .events = POLLIN, .revents = 0};
+    return output_open_ && ::poll(&one, 1, 0) > 0;
 }
 
 } // namespace holdfast::keep

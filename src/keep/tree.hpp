@@ -28,6 +28,7 @@ public:
     void leave_out(pid_t child) { left_out_.push_back(child); }
     void spare(SpareList list) { spare_ = std::move(list); }
     [[nodiscard]] bool spares_some() const noexcept { return !spare_.empty(); }
+    [[nodiscard]] bool is_spared(pid_t pid) const; // by its command line
 
     // TERM and CONT, KILL or any other signal to every descendant, each by a pidfd that was opened before its
     // place in the tree was checked. Returns how many were sent this signal for the first time.
@@ -55,7 +56,6 @@ public:
     [[nodiscard]] std::vector<std::pair<pid_t, std::string>> survivors();
 
 private:
-    [[nodiscard]] bool is_spared(pid_t pid) const;
     // Without those that are spared and what hangs below them: it is theirs.
     [[nodiscard]] std::vector<Member> members_to_end() const;
     SpareList spare_;

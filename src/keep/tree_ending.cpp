@@ -53,9 +53,9 @@ bool TreeEnding::killed_by_cgroup() {
         if (!cgroup_->kill())
             return false;
         walk_at_ = sys::Deadline::in(walk_again);
-        return true;
     }
-    return !walk_at_->passed() && cgroup_->populated();
+    waits_for_cgroup_ = !walk_at_->passed() && cgroup_->populated();
+    return waits_for_cgroup_;
 }
 
 sys::Deadline TreeEnding::next() const {

@@ -26,9 +26,17 @@ public:
     // left.
     void tick();
     [[nodiscard]] bool running() const noexcept { return machine_.running(); }
+    // KILL has been sent: all that is left to do is to wait for the kernel.
+    [[nodiscard]] bool killing() const noexcept { return killing_since_.has_value(); }
     [[nodiscard]] std::optional<core::StopReason> reason() const noexcept { return machine_.reason(); }
     // When to tick next, at the latest.
     [[nodiscard]] sys::Deadline next() const;
+    // While the kernel is ending a cgroup: what to poll (POLLPRI) until it has, instead of each child's
+    // death. To reap them one by one as they die takes the processors from those that are still dying. -1 at
+    // all other times.
+    [[nodiscard]] int cgroup_watch() const noexcept {
+        return waits_for_cgroup_ ? cgroup_->populated_fd() : -1;
+    }
     // KILL was sent, and something does not go (uninterruptible, or another user's): it is time to say so.
     [[nodiscard]] bool given_up() const;
 
@@ -41,6 +49,7 @@ private:
     sys::Cgroup* cgroup_ = nullptr;
     std::optional<std::int64_t> killing_since_;
     std::optional<sys::Deadline> walk_at_; // once the cgroup was killed
+    bool waits_for_cgroup_ = false;
 };
 
 } // namespace holdfast::keep

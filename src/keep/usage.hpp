@@ -9,8 +9,11 @@ namespace holdfast::keep {
 
 struct Usage {
     std::uint64_t rss_bytes = 0;
-    std::uint64_t io_bytes = 0; // read and written through any descriptor, pipes included
+    // Read and written through any descriptor, pipes included; but not what is sent and received on sockets,
+    // which the kernel does not count here.
+    std::uint64_t io_bytes = 0;
+    std::uint64_t cpu_ns = 0; // only when asked for: it takes a look at every thread
 };
-Usage measure_usage(const Tree& tree);
+Usage measure_usage(const Tree& tree, bool with_cpu);
 
 } // namespace holdfast::keep

@@ -42,8 +42,7 @@ Result<Entry> Entry::take_over(const std::string& directory, const std::string& 
 Entry::~Entry() {
     if (!ownership_.state() || ownership_.state()->lock.fd() < 0 || leave_behind_)
         return; // moved from, released, or in the child of a fork
-    ::unlink(slot::record_path(ownership_.location()).c_str());
-    ::unlink(slot::lock_path(ownership_.location()).c_str());
+    remove_files(ownership_);
 }
 
 Result<void> Entry::update(const std::function<void(core::HelperFacts&)>& change) {
@@ -60,7 +59,8 @@ const core::Record& Entry::record() const {
 }
 
 std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id) {
-    slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}}, {.create = false});
+    slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}},
+                              {.create = false, .inherit_record = true});
     auto mine = contender.run();
     return mine ? std::move(mine->ownership) : std::nullopt;
 }

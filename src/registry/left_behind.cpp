@@ -102,18 +102,29 @@ std::vector<LeftBehind::Found> LeftBehind::walk(bool polite) {
     return out;
 }
 
-void LeftBehind::clear_cgroups() const {
+void LeftBehind::clear_cgroups() {
+    stuck_.clear();
+    const std::string own = sys::Cgroup::own_place();
     // Asked of the kernel, not of the record: a keeper may have died before it could say that it made one.
-    for (const DeadEntry& entry : dead_)
-        sys::Cgroup::clear_left_behind(entry.id, entry.spare.empty());
+    for (const DeadEntry& entry : dead_) {
+        std::function<bool(pid_t)> spared;
+        if (!entry.spare.empty())
+            spared = [&entry](pid_t pid) { return is_spared(entry, pid); };
+        auto cleared = sys::Cgroup::clear_left_behind(entry.cgroup_place.empty() ? own : entry.cgroup_place,
+                                                      entry.id, spared);
+        if (!cleared.all)
+            stuck_.insert(entry.id);
+        auto& ended = ended_[entry.id];
+        ended.insert(ended.end(), cleared.ended.begin(), cleared.ended.end());
+    }
 }
 
-void LeftBehind::end() {
+void LeftBehind::end(bool now) {
     if (dead_.empty())
         return;
     clear_cgroups();
     // Politely the first time; what is found again had been forked meanwhile, or does not listen.
-    bool polite = true;
+    bool polite = !now;
     const sys::Deadline end = sys::Deadline::in(grace + patience);
     std::vector<Found> found;
     // So nobody is there only when the kernel says that no life is held, and several walks have found no
@@ -145,7 +156,7 @@ std::vector<sys::PidFd> end_left_behind(const std::string& directory, const std:
         static_cast<void>(keeper.signal(SIGKILL));
         static_cast<void>(keeper.wait_ended(sys::Deadline::in(patience)));
     }
-    LeftBehind left(directory, {{.id = id, .spare = {}}});
+    LeftBehind left(directory, {{.id = id, .spare = {}, .cgroup_place = {}}});
     left.end();
     remove_unowned(directory, id);
     return left.take_survivors();

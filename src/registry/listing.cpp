@@ -3,6 +3,7 @@
 #include "slot/paths.hpp"
 #include "slot/sight.hpp"
 #include "sys/lock_file.hpp"
+#include "sys/parallel.hpp"
 #include "sys/proc.hpp"
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace holdfast::registry {
 
@@ -26,19 +28,32 @@ struct Process {
     std::uint64_t cpu_ticks = 0;
 };
 
+using ProcessesByParent = std::unordered_multimap<pid_t, Process>;
+
+constexpr std::size_t worth_threads = 200; // files to be read; fewer are done before a thread has begun
+
 // All processes by parent, from one pass over /proc.
-std::unordered_multimap<pid_t, Process> processes_by_parent() {
-    std::unordered_multimap<pid_t, Process> out;
-    for (pid_t pid : sys::all_pids())
-        if (auto stat = sys::read_stat(pid))
-            out.emplace(stat->ppid, Process{pid, stat->rss_pages, stat->cpu_ticks});
+ProcessesByParent processes_by_parent() {
+    const std::vector<pid_t> pids = sys::all_pids();
+    std::vector<std::optional<sys::ProcStat>> seen(pids.size());
+    sys::in_parallel(pids.size(), worth_threads, [&](std::size_t first, std::size_t last) {
+        for (; first < last; ++first)
+            seen[first] = sys::read_stat(pids[first]);
+    });
+    ProcessesByParent out;
+    out.reserve(pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i)
+        if (seen[i])
+            out.emplace(seen[i]->ppid, Process{pids[i], seen[i]->rss_pages, seen[i]->cpu_ticks});
     return out;
 }
 
 // What is below `root`; with root itself for a registered process, without it for a keeper, which is ours.
-void measure(Helper& helper, pid_t root, bool with_root,
-             const std::unordered_multimap<pid_t, Process>& by_parent) {
+void measure(Helper& helper, pid_t root, bool with_root, const ProcessesByParent& by_parent,
+             std::unordered_set<pid_t>& counted) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    if (!counted.insert(root).second)
+        return;
     std::vector<pid_t> parents{root};
     if (auto stat = with_root ? sys::read_stat(root) : std::nullopt) {
         helper.tree_rss += stat->rss_pages * page;
@@ -48,6 +63,8 @@ void measure(Helper& helper, pid_t root, bool with_root,
     for (std::size_t at = 0; at < parents.size(); ++at) {
         auto [first, last] = by_parent.equal_range(parents[at]);
         for (; first != last; ++first) {
+            if (!counted.insert(first->second.pid).second)
+                continue;
             helper.tree_rss += first->second.rss_pages * page;
             helper.tree_processes += 1;
             helper.cpu_ticks += first->second.cpu_ticks;
@@ -56,43 +73,91 @@ void measure(Helper& helper, pid_t root, bool with_root,
     }
 }
 
+// With no keeper above them they are not below anybody: those that hold the life, and what is below them.
+void measure_abandoned(Helper& helper, const ProcessesByParent& by_parent) {
+    std::unordered_set<pid_t> counted;
+    std::vector<pid_t> roots;
+    if (sys::open_same(helper.facts.helper))
+        roots.push_back(helper.facts.helper.pid);
+    for (const Leftover& leftover : helper.info.leftovers)
+        roots.push_back(leftover.pid);
+    for (pid_t root : roots)
+        measure(helper, root, true, by_parent, counted);
+}
+
+// The helper behind an entry; nothing when it is over and history is not asked for.
+std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& options) {
+    auto sight = sys::LockFile::look(slot::lock_path(location));
+    if (!sight || !sight->exists)
+        return std::nullopt;
+    bool free = !sight->owned && !sight->life_held;
+    auto record = slot::read_record(location);
+    Helper helper;
+    if (record && record->helper && record->helper->registered && !record->helper->ended_at) {
+        auto process = sys::open_same(record->helper->helper);
+        helper.alive = process.has_value();
+        helper.elsewhere = !process && process.error().code == Errc::unreachable;
+    }
+    if (free && !options.with_history && !helper.alive)
+        return std::nullopt;
+    helper.id = location.name;
+    helper.info = slot::describe(location, *sight, record);
+    helper.being_born = sight->owned && !(record && record->helper);
+    if (record && record->helper)
+        helper.facts = std::move(*record->helper);
+    if (helper.info.state == SlotState::orphaned && !helper.facts.registered) {
+        auto keeper = sys::open_same(helper.facts.keeper);
+        helper.abandoned = !keeper && keeper.error().code != Errc::unreachable;
+    }
+    return helper;
+}
+
+std::vector<std::string> entries_in(const std::string& directory) {
+    std::vector<std::string> out;
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(directory.c_str()));
+    while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+        std::string_view file(entry->d_name);
+        if (file.ends_with(".lock"))
+            out.emplace_back(file.substr(0, file.size() - 5));
+    }
+    return out; // of none when nobody has started a helper yet
+}
+
 } // namespace
 
 Result<std::vector<Helper>> list_helpers(const std::string& directory, const ListOptions& options) {
+    const std::vector<std::string> names = entries_in(directory);
+    std::vector<std::optional<Helper>> seen(names.size());
+    ProcessesByParent by_parent;
+    auto look_at_entries = [&] {
+        sys::in_parallel(names.size(), worth_threads, [&](std::size_t first, std::size_t last) {
+            for (; first < last; ++first)
+                seen[first] = look_at({.directory = directory, .name = names[first]}, options);
+        });
+    };
+    auto look_at_processes = [&] {
+        if (options.measure && !names.empty())
+            by_parent = processes_by_parent();
+    };
+    // Both at once: each has its stretches in which only one thread has something to do.
+    constexpr std::size_t tasks = 2;
+    sys::in_parallel(tasks, names.size() < worth_threads ? tasks + 1 : tasks,
+                     [&](std::size_t first, std::size_t last) {
+                         for (; first < last; ++first)
+                             first == 0 ? look_at_entries() : look_at_processes();
+                     });
     std::vector<Helper> out;
-    std::unique_ptr<DIR, CloseDir> dir(::opendir(directory.c_str()));
-    if (!dir)
-        return out; // nobody has started a helper yet
-    while (const dirent* entry = ::readdir(dir.get())) {
-        std::string_view file(entry->d_name);
-        if (!file.ends_with(".lock"))
-            continue;
-        SlotLocation location{.directory = directory, .name = std::string(file.substr(0, file.size() - 5))};
-        auto sight = sys::LockFile::look(slot::lock_path(location));
-        if (!sight || !sight->exists)
-            continue;
-        bool free = !sight->owned && !sight->life_held;
-        auto record = slot::read_record(location);
-        Helper helper;
-        if (record && record->helper && record->helper->registered && !record->helper->ended_at) {
-            auto process = sys::open_same(record->helper->helper);
-            helper.alive = process.has_value();
-            helper.elsewhere = !process && process.error().code == Errc::unreachable;
-        }
-        if (free && !options.with_history && !helper.alive)
-            continue;
-        helper.id = location.name;
-        helper.info = slot::describe(location, *sight, record);
-        if (record && record->helper)
-            helper.facts = *record->helper;
-        out.push_back(std::move(helper));
-    }
-    if (options.measure && !out.empty()) {
-        auto by_parent = processes_by_parent();
-        for (Helper& helper : out)
-            if (helper.facts.keeper.pid > 0 || helper.alive)
-                measure(helper, helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid,
-                        helper.alive, by_parent);
+    out.reserve(seen.size());
+    for (std::optional<Helper>& helper : seen)
+        if (helper)
+            out.push_back(std::move(*helper));
+    for (Helper& helper : out) {
+        std::unordered_set<pid_t> counted;
+        if (options.measure && helper.abandoned)
+            measure_abandoned(helper, by_parent);
+        else if (options.measure && (helper.facts.keeper.pid > 0 || helper.alive))
+            measure(helper, helper.alive ? helper.facts.helper.pid : helper.facts.keeper.pid, helper.alive,
+                    by_parent, counted);
     }
     std::sort(out.begin(), out.end(), [](const Helper& a, const Helper& b) {
         return a.info.age != b.info.age ? a.info.age > b.info.age : a.id < b.id;

@@ -18,6 +18,8 @@ struct Helper {
     bool alive = false; // registered ones: the very process that was registered lives
     bool elsewhere =
         false; // registered ones: it has a number in another PID namespace only, so nobody here can tell
+    bool abandoned = false;     // front and keeper are gone, and processes of the tree live: nobody ends them
+    bool being_born = false;    // its starter has the lock, and has not said anything yet
     std::uint64_t tree_rss = 0; // bytes, of all processes of the tree
     std::uint32_t tree_processes = 0;
     std::uint64_t cpu_ticks = 0;

@@ -133,7 +133,7 @@ std::vector<Registered> Registry::all() {
 }
 
 std::vector<Registered> Registry::find(std::string_view session) {
-    if (!mine())
+    if (!mine() || session.empty())
         return {};
     std::lock_guard guard(impl_->mutex);
     impl_->refresh();
@@ -141,7 +141,7 @@ std::vector<Registered> Registry::find(std::string_view session) {
 }
 
 std::vector<Registered> Registry::find_task(std::string_view task) {
-    if (!mine())
+    if (!mine() || task.empty())
         return {};
     std::lock_guard guard(impl_->mutex);
     impl_->refresh();

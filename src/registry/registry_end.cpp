@@ -58,6 +58,9 @@ Result<EndReport> Registry::end(std::string_view id, const StopOptions& how) {
 Result<EndReport> Registry::end_session(std::string_view session, const StopOptions& how) {
     if (!mine())
         return in_a_fork();
+    // Not "all without a session": a host whose key got lost on the way would end them all.
+    if (session.empty())
+        return fail(Errc::invalid_argument, "an empty key is no session");
     return end_those([&](const Registered& one) { return one.session == session; }, how);
 }
 

@@ -68,14 +68,16 @@ std::vector<Swept> sweep(const std::string& directory) {
     }
     std::vector<DeadEntry> entries;
     for (const Helper& helper : dead)
-        entries.push_back({.id = helper.id, .spare = helper.facts.spare});
+        entries.push_back(
+            {.id = helper.id, .spare = helper.facts.spare, .cgroup_place = helper.facts.cgroup_place});
     LeftBehind left(directory, std::move(entries));
     left.end();
     for (const Ownership& mine : claimed)
-        remove_files(mine);
+        if (!left.stuck().contains(mine.location().name))
+            remove_files(mine);
     claimed.clear();
     for (Helper& helper : dead) {
-        if (helper.info.state == SlotState::orphaned)
+        if (helper.info.state == SlotState::orphaned && !left.stuck().contains(helper.id))
             remove_unowned(directory, helper.id);
         const auto ended = left.ended().find(helper.id);
         out.push_back({.id = helper.id,

@@ -15,8 +15,9 @@ struct Swept {
 };
 
 // Entries whose keeper is dead: every process that holds their life or carries their mark is sent TERM and
-// CONT, given 2 s, then KILL, each by pidfd; then the entry is removed. Entries whose keeper lives are left
-// to it. Quick when there is nothing to do: one lock question per entry.
+// CONT, given 2 s, then KILL, each by pidfd; what is in their cgroup is killed, wherever that was made; then
+// the entry is removed, unless something is left there. Entries whose keeper lives
+// are left to it. Quick when there is nothing to do: one lock question per entry.
 std::vector<Swept> sweep(const std::string& directory);
 
 } // namespace holdfast::registry

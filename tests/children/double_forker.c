@@ -1,7 +1,9 @@
 /* Forks twice and lets the middle go: the grandchild belongs to whoever adopts orphans. The first process
- * stays, or goes with --leader-exits. Reports itself and the grandchild. */
+ * stays, or goes with --leader-exits. With --deaf the grandchild ignores TERM. Reports itself and the
+ * grandchild. */
 #include "zoo.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,8 @@ int main(int argc, char** argv) {
         zoo_fail("pipe");
     const pid_t middle = zoo_fork();
     if (middle == 0) {
+        if (zoo_flag("deaf"))
+            signal(SIGTERM, SIG_IGN); /* inherited: it is deaf from its birth on */
         const pid_t grandchild = zoo_fork();
         if (grandchild == 0) {
             close(ends[0]);

@@ -3,8 +3,8 @@
  * --steps=N (3), --step-ms=N (50) apart, then READY=1; on TERM STOPPING=1, --stop-ms=N (0) later the end.
  * With
  * --stall-at=K nothing more is said after step K. --progress-key=NAME for another name of the number.
- * --extend-usec=N sends EXTEND_TIMEOUT_USEC=N first. Its own "ready" line comes with READY=1, or with the
- * stall. */
+ * --extend-usec=N sends EXTEND_TIMEOUT_USEC=N first, --say=TEXT that text after READY=1. Its own "ready" line
+ * comes with READY=1, or with the stall. */
 #define _GNU_SOURCE
 #include "zoo.h"
 
@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
     }
     sigprocmask(SIG_BLOCK, &term, NULL); /* from here on TERM is answered; before, it simply ends us */
     notify("READY=1\nSTATUS=ready\n");
+    if (*zoo_text("say", "") != '\0')
+        notify(zoo_text("say", ""));
     zoo_ready(0, NULL);
     int number = 0;
     sigwait(&term, &number);

@@ -8,7 +8,10 @@
  *   --die-first=N               exits with 3 at its first N starts (by --counter), before it says anything
  *   --die-after-ms=N            and later: so long after its start
  *   --start-ms=N                health says starting, with progress that moves, for so long
+ *   --start-until=PATH          ... until there is such a file
  *   --stall                     ... with progress that does not move, for ever
+ *   --ask-at-start              asks the host for "host.start" first, and reads nothing else before the
+ * answer
  *   --notify                    says its progress and READY=1 by sd_notify too
  *   --ignore-eof                lives on after the end of stdin
  *   --close-output              closes its stdout after the first request, and lives
@@ -16,8 +19,10 @@
  *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
  * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more,
- * lives), ask {method} (asks the host, answers with what it said), pester {count} (asks so often and reads no
- * more), notify {method,count}, count (requests so far), health. */
+ * lives), mutter {ms} (answers nothing for so long, but says something now and then), ask {what} (asks the
+ * host, answers with what it said), ask-alone {what} (the same, and does nothing else until then), pester
+ * {count} (asks so often and reads no more), notify {method,count}, count (requests so far), cancelled (what
+ * it was told to cancel, as it was told), health. */
 #define _GNU_SOURCE
 #include "zoo.h"
 
@@ -48,6 +53,9 @@ static long requests;
 static long asked;
 static int framed;
 static char* ask_waiting[4096]; /* ids of requests that wait for answer srv-N */
+static long alone = -1;         /* the srv-N whose answer is waited for, and nothing else done */
+static char* put_off;           /* what came meanwhile, one message a line */
+static char* cancelled;
 
 static long long now_ms(void) {
     struct timespec t;
@@ -157,13 +165,18 @@ static void make_noise(void) {
         put(lines[i], strlen(lines[i]));
 }
 
+static bool is_starting(void) {
+    const char* until = zoo_text("start-until", NULL);
+    return zoo_flag("stall") || now_ms() - born < zoo_number("start-ms", 0) ||
+           (until && access(until, F_OK) != 0);
+}
+
 static void health(const char* id) {
     long age = (long)(now_ms() - born);
-    long wanted = zoo_number("start-ms", 0);
     char text[128];
     if (zoo_flag("stall"))
         snprintf(text, sizeof text, "{\"phase\":\"starting\",\"progress\":7,\"uptimeMs\":%ld}", age);
-    else if (age < wanted)
+    else if (is_starting())
         snprintf(text, sizeof text, "{\"phase\":\"starting\",\"progress\":%ld,\"uptimeMs\":%ld}", age / 20,
                  age);
     else
@@ -178,6 +191,70 @@ static void big(const char* id, long bytes) {
     text[bytes + 2] = 0;
     answer(id, text);
     free(text);
+}
+
+/* Asks the host for `what`; the answer belongs to the request `id`, or to nobody. */
+static long ask(const char* what, const char* id) {
+    char* message = NULL;
+    long n = asked++ % 4096;
+    ask_waiting[n] = id ? strdup(id) : NULL;
+    if (asprintf(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"srv-%ld\",\"method\":%s,\"params\":{\"n\":%ld}}", n,
+                 what ? what : "\"host.echo\"", n) < 0)
+        zoo_fail("no memory");
+    say(message);
+    free(message);
+    return n;
+}
+
+static void mutter(long ms) {
+    for (long long end = now_ms() + ms; now_ms() < end;) {
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"busy\"}");
+        poll(NULL, 0, 20);
+    }
+}
+
+static void note_cancelled(const char* method, const char* params) {
+    char* more = NULL;
+    if (asprintf(&more, "%s%s\"%s %s\"", cancelled ? cancelled : "", cancelled ? "," : "", method,
+                 strpbrk(params, "0123456789") ? strpbrk(params, "0123456789") : "?") < 0)
+        zoo_fail("no memory");
+    for (char* brace = more; (brace = strchr(brace, '}')) != NULL;)
+        memmove(brace, brace + 1, strlen(brace));
+    free(cancelled);
+    cancelled = more;
+}
+
+static void handle(const char* text);
+
+/* While it waits for one answer it does nothing else: everything else comes after it. */
+static bool is_put_off(const char* text) {
+    char* more = NULL;
+    char key[64];
+    if (alone < 0)
+        return false;
+    snprintf(key, sizeof key, "\"id\":\"srv-%ld\"", alone);
+    if (strstr(text, key) && !strstr(text, "\"method\":")) {
+        alone = -1;
+        return false;
+    }
+    if (asprintf(&more, "%s%s\n", put_off ? put_off : "", text) < 0)
+        zoo_fail("no memory");
+    free(put_off);
+    put_off = more;
+    return true;
+}
+
+static void handle_put_off(void) {
+    char* lines = put_off;
+    put_off = NULL;
+    for (char* line = lines; line && *line;) {
+        char* end = strchr(line, '\n');
+        *end = 0;
+        if (!is_put_off(line))
+            handle(line);
+        line = end + 1;
+    }
+    free(lines);
 }
 
 static void handle(const char* text) {
@@ -240,16 +317,23 @@ static void handle(const char* text) {
             pause();
     } else if (id && strcmp(method, "ask") == 0) {
         char* what = member(text, "what");
-        char* message = NULL;
-        long n = asked++ % 4096;
-        ask_waiting[n] = strdup(id);
-        if (asprintf(&message,
-                     "{\"jsonrpc\":\"2.0\",\"id\":\"srv-%ld\",\"method\":%s,\"params\":{\"n\":%ld}}", n,
-                     what ? what : "\"host.echo\"", n) < 0)
-            zoo_fail("no memory");
-        say(message);
-        free(message);
+        ask(what, id);
         free(what);
+    } else if (id && strcmp(method, "ask-alone") == 0) {
+        char* what = member(text, "what");
+        alone = ask(what, id);
+        free(what);
+    } else if (id && strcmp(method, "mutter") == 0) {
+        mutter(number(text, "ms", 0));
+        answer(id, "\"done\"");
+    } else if (strcmp(method, "$/cancelRequest") == 0 || strcmp(method, "notifications/cancelled") == 0) {
+        note_cancelled(method, params ? params : "");
+    } else if (id && strcmp(method, "cancelled") == 0) {
+        char* said = NULL;
+        if (asprintf(&said, "[%s]", cancelled ? cancelled : "") < 0)
+            zoo_fail("no memory");
+        answer(id, said);
+        free(said);
     } else if (strcmp(method, "pester") == 0) {
         long count = number(text, "count", 1);
         for (long i = 0; i < count; ++i) {
@@ -330,7 +414,8 @@ static size_t take_messages(char* buffer, size_t size) {
             if (size - from < length)
                 break;
             char* message = strndup(buffer + from, length);
-            handle(message);
+            if (!is_put_off(message))
+                handle(message);
             free(message);
             at = from + length;
         } else {
@@ -338,7 +423,8 @@ static size_t take_messages(char* buffer, size_t size) {
             if (!end)
                 break;
             *end = 0;
-            handle(buffer + at);
+            if (!is_put_off(buffer + at))
+                handle(buffer + at);
             at = (size_t)(end - buffer) + 1;
         }
     }
@@ -392,6 +478,9 @@ int main(int argc, char** argv) {
     bool said_ready = false;
     long said_progress = -1;
 
+    if (zoo_flag("ask-at-start"))
+        alone = ask("\"host.start\"", NULL);
+
     size_t room = 1 << 16;
     size_t size = 0;
     char* buffer = malloc(room);
@@ -401,7 +490,7 @@ int main(int argc, char** argv) {
         if (die_after && age >= die_after)
             return 4;
         if (notifies && !said_ready) {
-            if (age >= zoo_number("start-ms", 0) && !zoo_flag("stall")) {
+            if (!is_starting()) {
                 tell_notify("READY=1");
                 said_ready = true;
             } else if (age / 50 != said_progress && !zoo_flag("stall")) {
@@ -432,6 +521,8 @@ int main(int argc, char** argv) {
             continue;
         }
         size = take_messages(buffer, size + (size_t)n);
+        if (alone < 0)
+            handle_put_off();
         if (zoo_flag("close-output"))
             close(STDOUT_FILENO);
     }

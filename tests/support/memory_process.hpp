@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -23,9 +24,12 @@ namespace holdfast::test {
 
 class MemoryProcess {
 public:
-    // `variables`: added to the environment, "NAME=value". `error_fd`: its stderr; -1: the test's own.
+    // Without the viewer unless `more` has its --port. `variables`: added to the environment, "NAME=value".
+    // `error_fd`: its stderr; -1: the test's own. `launcher`: words of a program that becomes the one that is
+    // named after them.
     explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {},
-                           std::vector<std::string> variables = {}, int error_fd = -1) {
+                           std::vector<std::string> variables = {}, int error_fd = -1,
+                           const std::vector<std::string>& launcher = {}) {
         std::signal(SIGPIPE, SIG_IGN); // a process that is gone is seen by what it does not answer
         int in[2];
         int out[2];
@@ -39,7 +43,12 @@ public:
             posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
         std::string program(HOLDFAST_BIN_DIR); // not one expression: g++ 12 warns of that for no reason
         program += "/holdfast-memory";
-        more.insert(more.begin(), {program, "--agent=test", "--no-viewer", "--home=" + home});
+        const bool viewer =
+            std::ranges::any_of(more, [](const std::string& word) { return word.starts_with("--port="); });
+        more.insert(more.begin(), {program, "--agent=test", "--home=" + home});
+        if (!viewer)
+            more.emplace_back("--no-viewer");
+        more.insert(more.begin(), launcher.begin(), launcher.end());
         std::vector<char*> argv;
         for (auto& word : more)
             argv.push_back(word.data());
@@ -50,7 +59,7 @@ public:
         for (char** variable = environ; *variable != nullptr; ++variable)
             environment.push_back(*variable);
         environment.push_back(nullptr);
-        if (::posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environment.data()) != 0)
+        if (::posix_spawn(&pid_, argv.front(), &actions, nullptr, argv.data(), environment.data()) != 0)
             std::abort();
         posix_spawn_file_actions_destroy(&actions);
         ::close(in[0]);
@@ -70,6 +79,8 @@ public:
     }
 
     [[nodiscard]] int pid() const { return pid_; }
+    [[nodiscard]] int in_fd() const { return in_; } // to its stdin
+    [[nodiscard]] int out_fd() const { return out_; }
     void write(const std::string& text) const {
         for (std::size_t done = 0; done < text.size();) {
             const auto n = ::write(in_, text.data() + done, text.size() - done);
@@ -91,12 +102,13 @@ public:
     // The next line, or nothing at end of output or after `at_most` milliseconds.
     std::optional<std::string> line(int at_most = 30'000) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(at_most);
-        for (;;) {
-            if (const auto end = buffer_.find('\n'); end != buffer_.npos) {
+        for (std::size_t searched = 0;;) { // each byte is looked at once, however long the line is
+            if (const auto end = buffer_.find('\n', searched); end != buffer_.npos) {
                 auto text = buffer_.substr(0, end);
                 buffer_.erase(0, end + 1);
                 return text;
             }
+            searched = buffer_.size();
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                 until - std::chrono::steady_clock::now());
             pollfd ready{out_, POLLIN, 0};

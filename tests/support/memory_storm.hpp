@@ -6,6 +6,7 @@
 
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -110,7 +111,7 @@ private:
                                  {"userText", storm_text(number_, turn)},
                                  {"agentText", "t"},
                                  {"toolCalls", json::array()},
-                                 {"ts", number_ * 1'000'000 + turn}};
+                                 {"ts", std::int64_t{number_} * 1'000'000 + turn}};
         }
         memory_->write(json::serialize(request) + "\n");
     }
@@ -184,8 +185,7 @@ private:
 
 inline void prepare_storm(const std::string& home) {
     MemoryProcess memory(home);
-    ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
-    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
+    prepare(memory);
     memory.close_input();
     ASSERT_EQ(memory.wait(), 0);
 }

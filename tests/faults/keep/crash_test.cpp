@@ -1,5 +1,6 @@
 // A crash of front or keeper at every system call, from the first to the last of a whole run: the other ends
-// the tree, the next start succeeds, and nothing is left: no process, no entry, no cgroup.
+// the tree, the next start succeeds, and nothing is left: no process, no entry, no cgroup. Also while the
+// host dies, and while somebody stops it.
 #include "harness/eventually.hpp"
 #include "harness/holdfast_program.hpp"
 #include "stepper/stepper.hpp"
@@ -24,6 +25,7 @@ struct Case {
     int born; // 0: the front, 1: the keeper
     When when;
     const char* containment;
+    enum class Story { ends, host_dies, is_stopped } story = Story::ends;
 };
 void PrintTo(const Case& crash, std::ostream* out) {
     *out << crash.name;
@@ -32,14 +34,27 @@ void PrintTo(const Case& crash, std::ostream* out) {
 class Crash : public testing::TestWithParam<Case> {
 protected:
     // The command leaves a daemon behind and exits, so one run has all there is: a start, an end, a tree to
-    // be ended.
-    Spec spec() const {
+    // be ended. Or it kills the host first, or has itself stopped, and the animal lives on.
+    Spec spec() {
         Spec out;
-        std::vector<std::string> words{"run", "--stop", "term:50ms,kill", "--contain", GetParam().containment,
-                                       "--"};
-        for (const std::string& word :
-             home.animal("setsid_daemon", {"--leader-exits", "--report=" + home.dir().file("report")}))
-            words.push_back(word);
+        std::vector<std::string> words{
+            "run", "--stop", "term:50ms,kill", "--contain", GetParam().containment, "--name", "crashed"};
+        const std::string report = "--report=" + home.dir().file("report");
+        std::vector<std::string> command = home.animal("setsid_daemon", {"--leader-exits", report});
+        if (GetParam().story != Case::Story::ends)
+            command = home.animal("setsid_daemon", {report});
+        if (GetParam().story == Case::Story::host_dies) {
+            auto other = harness::Child::spawn(home.command_of("zoo/term_ignorer", {}));
+            EXPECT_TRUE(other);
+            host = std::move(*other); // our child, and not reaped: the number stays its own
+            words.insert(words.end(), {"--host", std::to_string(host.pid())});
+            command.insert(command.begin(), {"/bin/sh", "-c", "kill -9 $0; exec \"$@\"", words.back()});
+        }
+        if (GetParam().story == Case::Story::is_stopped)
+            command.insert(command.begin(), {"/bin/sh", "-c", "\"$0\" stop crashed >&2 & exec \"$@\"",
+                                             harness::program("holdfast")});
+        words.emplace_back("--");
+        words.insert(words.end(), command.begin(), command.end());
         out.program = home.command(words);
         out.role = GetParam().born == 0 ? root() : nth_born(GetParam().born);
         out.limit = 30s;
@@ -82,13 +97,15 @@ protected:
     }
     std::set<std::string> ids;
     harness::HoldfastHome home;
+    harness::Child host;
 };
 
 TEST_P(Crash, IsCleanedUp) {
-    // Every point by default. On a machine where that takes too long, HOLDFAST_SWEEP_STRIDE=7 takes every
-    // seventh.
+    // Every point of the plain run by default, and some of the others, whose beginning is the same. On a
+    // machine where that takes too long, HOLDFAST_SWEEP_STRIDE=7 takes every seventh.
     const char* text = std::getenv("HOLDFAST_SWEEP_STRIDE");
-    const std::size_t stride = text ? std::max(1UL, std::strtoul(text, nullptr, 10)) : 1;
+    const std::size_t by_default = GetParam().story == Case::Story::ends ? 1 : 13;
+    const std::size_t stride = text ? std::max(1UL, std::strtoul(text, nullptr, 10)) : by_default;
     std::size_t points = 0;
     for (std::size_t k = 1; k < 5000; k += stride) {
         const auto at = kill_at(spec(), k, GetParam().when);
@@ -96,6 +113,7 @@ TEST_P(Crash, IsCleanedUp) {
         if (!at->reached)
             break;
         ++points;
+        host = {}; // it ends, if it was not reached
         note_entries();
         expect_clean(k, *at);
         if (HasFailure())
@@ -108,12 +126,15 @@ TEST_P(Crash, IsCleanedUp) {
     std::printf("%zu points\n", points);
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, Crash,
-                         testing::Values(Case{"FrontPlain", 0, When::entry, "plain"},
-                                         Case{"FrontAuto", 0, When::exit, "auto"},
-                                         Case{"KeeperPlain", 1, When::entry, "plain"},
-                                         Case{"KeeperAuto", 1, When::exit, "auto"}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Everywhere, Crash,
+    testing::Values(Case{"FrontPlain", 0, When::entry, "plain"}, Case{"FrontAuto", 0, When::exit, "auto"},
+                    Case{"KeeperPlain", 1, When::entry, "plain"}, Case{"KeeperAuto", 1, When::exit, "auto"},
+                    Case{"FrontHostDies", 0, When::entry, "plain", Case::Story::host_dies},
+                    Case{"KeeperHostDies", 1, When::entry, "plain", Case::Story::host_dies},
+                    Case{"FrontIsStopped", 0, When::entry, "plain", Case::Story::is_stopped},
+                    Case{"KeeperIsStopped", 1, When::entry, "plain", Case::Story::is_stopped}),
+    [](const auto& one) { return one.param.name; });
 
 } // namespace
 

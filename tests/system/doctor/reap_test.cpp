@@ -5,6 +5,8 @@
 #include "sys/pidfd.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -126,6 +128,36 @@ TEST_F(Reap, NeverEndsWhatIsOnlySuspected) {
     ASSERT_EQ(result->processes.size(), 1U);
     EXPECT_EQ(result->processes[0].outcome, Outcome::spared);
     EXPECT_TRUE(alive(busy));
+}
+
+// On a machine that gives it no processor a process at work gets nothing done, and is not idle for that.
+TEST_F(Reap, NeverEndsOneThatIsKeptFromItsWork) {
+    const int starved = *truth("busy").pids.begin();
+    const auto processor = static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN) - 1);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    const sched_param none{};
+    ASSERT_EQ(::sched_setaffinity(starved, sizeof one, &one), 0);
+    ASSERT_EQ(::sched_setscheduler(starved, SCHED_IDLE, &none), 0);
+    std::vector<Child> others;
+    for (int i = 0; i < 24; ++i) {
+        auto spec = home.command_of("zoo/cpu_spinner", {"--seconds=60"});
+        spec.own_session = true; // the kernel shares a processor between sessions first
+        auto other = Child::spawn(spec);
+        ASSERT_TRUE(other) << other.error().message;
+        ASSERT_EQ(::sched_setaffinity(other->pid(), sizeof one, &one), 0);
+        others.push_back(std::move(*other));
+    }
+    Report report = only(examined(), starved);
+    ASSERT_EQ(report.findings.size(), 1U);
+    EXPECT_FALSE(report.findings[0].proven) << to_text(report);
+    report.findings[0].proven = true; // the second look has to see it too
+    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result->processes.size(), 1U);
+    EXPECT_EQ(result->processes[0].outcome, Outcome::spared);
+    EXPECT_TRUE(alive(starved));
 }
 
 } // namespace

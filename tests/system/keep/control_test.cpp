@@ -93,6 +93,40 @@ TEST_F(Traceless, IsFoundAfterADoubleKillInACgroup) {
     expect_nothing_left();
 }
 
+// Wherever it was made: the next start may come from another service, scope or container.
+TEST_F(Traceless, IsFoundAfterADoubleKillInACgroupOfAnotherPlace) {
+    std::string why;
+    if (!cgroups_can_be_made(why))
+        GTEST_SKIP() << "no cgroup can be made here: " << why;
+    const std::string place =
+        cgroup_directory_of(::getpid()) + "/holdfast-test-" + std::to_string(::getpid());
+    std::filesystem::create_directory(place);
+    auto spec = home.command({});
+    spec.argv = sh("echo $$ >\"$0\"/cgroup.procs; exec \"$@\"");
+    spec.argv[3] = place;
+    spec.argv = spec.argv +
+                Words{program("holdfast"), "run", "--contain", "cgroup", "--", "/usr/bin/env", "-i"} +
+                home.animal("fd_closer", {"--report=" + report});
+    spec.in = Stdio::pipe;
+    auto front = Child::spawn(spec);
+    ASSERT_TRUE(front) << front.error().message;
+    ASSERT_TRUE(wait_for_file(report, Deadline::in(patience)));
+    const Other keeper = keeper_of(front->pid());
+    const std::string cgroup = place + "/holdfast-" + registry_ids(home).at(0);
+    EXPECT_TRUE(std::filesystem::exists(cgroup));
+    Other(front->pid()).freeze();
+    keeper.signal(SIGKILL);
+    EXPECT_TRUE(keeper.ended());
+    ASSERT_TRUE(front->kill());
+    ASSERT_FALSE(scene.alive_now().empty());
+    EXPECT_TRUE(holdfast({"run", "--", "/bin/true"}).status.exited_with(0));
+    expect_nothing_left();
+    EXPECT_FALSE(std::filesystem::exists(cgroup));
+    EXPECT_TRUE(registry_ids(home).empty());
+    EXPECT_NE(events().find("\"reaped\""), std::string::npos) << events();
+    std::filesystem::remove(place);
+}
+
 TEST_F(Traceless, IsFoundAfterADoubleKillInAPidNamespace) {
     start_and_kill_both({"--contain", "pidns"});
     expect_nothing_left();

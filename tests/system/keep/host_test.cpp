@@ -1,5 +1,12 @@
 // Whose death ends a helper: the host's, by pidfd and not by getppid; and what an init has to do.
+#include "core/identity_text.hpp"
 #include "keep/fixture.hpp"
+#include "sys/proc.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <thread>
 
 namespace holdfast::harness {
 
@@ -52,13 +59,95 @@ TEST_F(Keep, AHostThatIsNotThereIsSaidSo) {
     }
 }
 
-TEST_F(Keep, AFrontWhoseParentHasGoneAlreadyStartsNothing) {
-    // The shell in between ends at once; what it started is asked to begin only then.
-    const auto ran =
-        holdfast(Words{"run", "--host", "none", "--"} +
-                 sh("(while [ \"$(cut -d' ' -f4 /proc/self/stat)\" = $$ ]; do :; done; :) & exit 0"));
-    EXPECT_TRUE(ran.status.exited_with(0));
+// The host is killed while the front starts: before, within and after the moment at which it is looked for.
+TEST_F(Keep, AHostThatIsKilledDuringTheStartLeavesNothing) {
+    constexpr int rounds = 80;
+    constexpr auto step = 60us;
+    for (int round = 0; round < rounds; ++round) {
+        auto spec = home.command_of("stage/keep_host", Words{"--null", "--", program("holdfast"), "run"} +
+                                                           Words{"--stop", "now", "--", "/bin/sleep", "60"});
+        spec.out = Stdio::null;
+        spec.own_session = true; // so that the test, or an init, is a stranger to what it starts
+        auto host = Child::spawn(spec);
+        ASSERT_TRUE(host) << host.error().message;
+        std::this_thread::sleep_for(round * step); // the race itself: there is no event to wait for
+        ASSERT_TRUE(host->kill());
+    }
     expect_nothing_left();
+}
+
+// A front that looks for its host only after it has gone, and was taken in by `adopter`.
+class LateFront : public Keep {
+protected:
+    // Its exit status, and what it said.
+    std::pair<int, std::string> run(const Words& options, const Words& env = {}) {
+        const std::string said = home.dir().file("said");
+        const std::string status = home.dir().file("status");
+        auto spec = home.command({});
+        // The outer shell ends at once; the inner one waits until it has another parent.
+        const std::string inner =
+            R"(while read -r pid name state parent rest </proc/$$/stat && [ $parent = $0 ]; do :; done; )"
+            R"(exec "$@" 2>)" +
+            said;
+        spec.argv =
+            sh("/bin/sh -c '" + inner + "' $$ \"$@\" & exit 0",
+               Words{program("holdfast"), "run"} + options + Words{"--"} + sh("echo started >" + status));
+        spec.env.insert(spec.env.end(), env.begin(), env.end());
+        spec.own_session = true;
+        EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); // we are the adopter, and learn the status
+        auto shell = Child::spawn(spec);
+        EXPECT_TRUE(shell) << shell.error().message;
+        EXPECT_TRUE(shell->wait(Deadline::in(patience)));
+        siginfo_t info{};
+        EXPECT_TRUE(eventually(Deadline::in(patience), [&] {
+            return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0;
+        }));
+        EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+        started = read_file(status).has_value();
+        return {info.si_status, read_file(said).value_or("")};
+    }
+    bool started = false;
+};
+
+TEST_F(LateFront, StartsNothing) {
+    const auto [status, said] = run({});
+    EXPECT_EQ(status, 75) << said;
+    EXPECT_NE(said.find("--host none"), std::string::npos) << said;
+    EXPECT_FALSE(started);
+}
+
+TEST_F(LateFront, StartsWithoutAHostWhenTold) {
+    EXPECT_EQ(run({"--host", "none"}).first, 0);
+    EXPECT_TRUE(started);
+}
+
+// The leader of a session may have been born to its parent.
+TEST_F(Keep, AFrontInASessionOfItsOwnStarts) {
+    auto spec = home.command({"run", "--", "/bin/true"});
+    spec.own_session = true;
+    const auto ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran);
+    EXPECT_TRUE(ran->status.exited_with(0)) << ran->err;
+}
+
+TEST_F(Keep, AHostThatWasNamedAndHasEndedIsNoHost) {
+    auto named = Child::spawn(home.command_of("zoo/term_ignorer", {}));
+    ASSERT_TRUE(named);
+    auto process = sys::PidFd::open(named->pid());
+    ASSERT_TRUE(process);
+    const auto identity = sys::identify(*process);
+    ASSERT_TRUE(identity);
+    auto spec = home.command(Words{"run", "--"} + sh("echo \"<$HOLDFAST_PARENT>\""));
+    spec.env.push_back("HOLDFAST_PARENT=" + core::to_word(*identity));
+    auto ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran);
+    EXPECT_TRUE(ran->status.exited_with(0)) << ran->err;
+    EXPECT_EQ(ran->out, "<>\n") << "the helper's parent is the keeper";
+    ASSERT_TRUE(named->kill());
+    ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran);
+    EXPECT_TRUE(ran->status.exited_with(75)) << ran->err;
+    EXPECT_EQ(ran->out, "");
 }
 
 // `unshare` makes the PID namespace; the front is its PID 1.

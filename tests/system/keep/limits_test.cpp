@@ -24,6 +24,61 @@ TEST_F(Keep, IdleMeansThatItsInputAndOutputStandStill) {
     expect_nothing_left();
 }
 
+TEST_F(Keep, WorkOnSocketsIsNotIdle) {
+    scene.start({.holdfast = quickly + Words{"--idle", "2s"},
+                 .command = home.animal("io_ticker", {"--socket", "--every-ms=20"})});
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_FALSE(scene.front().ended(Deadline::in(4s)));
+    ASSERT_TRUE(scene.host().kill());
+    expect_nothing_left();
+}
+
+// A timer that only wakes up is no work, and no reason to live.
+TEST_F(Keep, ATimerAloneIsIdle) {
+    scene.start({.host = {"--null"},
+                 .holdfast = quickly + Words{"--idle", "2s", "--name", "waker"},
+                 .command = sh("echo up; exec sleep 60"),
+                 .wait_ready = false});
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_EQ(next_line(), "up");
+    EXPECT_EQ(scene.status(), 128 + SIGTERM);
+}
+
+TEST_F(Keep, AWordOnTheNotifySocketIsNotIdle) {
+    // Three seconds of words, then ready and silent.
+    scene.start({.host = {"--null"},
+                 .holdfast = quickly + Words{"--idle", "1s"},
+                 .command = home.animal("notifier", {"--steps=30", "--step-ms=100"})});
+    ASSERT_FALSE(HasFatalFailure()) << "it was ended while it spoke";
+    EXPECT_TRUE(scene.front().ended());
+    EXPECT_NE(events().find("\"reason\":\"idle\""), std::string::npos) << events();
+}
+
+TEST_F(Keep, TheWordsOfALimit) {
+    const auto idle =
+        holdfast({"run", "--stop", "now", "--idle", "100ms", "--name", "lazy", "--", "/bin/sleep", "60"});
+    EXPECT_NE(idle.err.find("\"lazy\" did nothing for 100ms"), std::string::npos) << idle.err;
+    const auto life =
+        holdfast({"run", "--stop", "now", "--max-life", "50ms", "--name", "old", "--", "/bin/sleep", "60"});
+    EXPECT_NE(life.err.find("\"old\" ran for 50ms"), std::string::npos) << life.err;
+}
+
+TEST_F(Keep, FewDescriptorsAreEnough) {
+    for (const char* limit : {"240", "64"}) {
+        auto spec = home.command({});
+        spec.argv = sh("ulimit -n $2; exec \"$1\" run -- sh -c 'exit 5'", {program("holdfast"), limit});
+        const auto ran = run_to_end(spec, Deadline::in(patience));
+        ASSERT_TRUE(ran);
+        EXPECT_TRUE(ran->status.exited_with(5)) << limit << ": " << ran->err;
+    }
+    auto spec = home.command({});
+    spec.argv = sh("ulimit -n 13; exec \"$1\" run -- true", {program("holdfast")});
+    const auto ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran);
+    EXPECT_FALSE(ran->status.exited_with(0));
+    EXPECT_EQ(ran->err.find("Bad file descriptor"), std::string::npos) << ran->err;
+}
+
 TEST_F(Keep, MaximumLifeEndsTheBusiestToo) {
     scene.start({.holdfast = quickly + Words{"--max-life", "400ms"},
                  .command = home.animal("io_ticker", {"--every-ms=10"})});
@@ -41,6 +96,33 @@ TEST_F(Keep, AMemoryCeilingHoldsForTheWholeTree) {
     EXPECT_TRUE(ran->status.exited_with(128 + SIGKILL)) << to_string(ran->status);
     EXPECT_NE(ran->err.find("\"hungry\" used more than 40M"), std::string::npos) << ran->err;
     EXPECT_NE(events().find("\"reason\":\"memory\""), std::string::npos);
+    expect_nothing_left();
+}
+
+// By the kernel, where the memory controller is in cgroup v2 and ours to use (tests/e2e/old_kernel/check has
+// such a machine): nobody has to watch, and no process can be past the ceiling before it is seen.
+TEST_F(Keep, AMemoryCeilingIsTheKernelsWhereItHasOne) {
+    std::string why;
+    if (!cgroups_can_be_made(why))
+        GTEST_SKIP() << why;
+    scene.start({.holdfast = quickly + Words{"--contain", "cgroup", "--memory", "40M"},
+                 .command = home.animal("memory_holder", {"--mb=10"})});
+    ASSERT_FALSE(HasFatalFailure());
+    const auto limit = read_file(cgroup_directory_of(scene.animals().front()) + "/memory.max");
+    if (!limit)
+        GTEST_SKIP() << "no memory controller in cgroup v2 here";
+    EXPECT_EQ(*limit, "41943040\n");
+
+    auto spec =
+        home.command(Words{"run", "--contain", "cgroup", "--memory", "40M", "--name", "hungry", "--"} +
+                     home.animal("memory_holder", {"--mb=200", "--child"}));
+    const auto ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_TRUE(ran->status.exited_with(128 + SIGKILL)) << to_string(ran->status);
+    EXPECT_NE(ran->err.find("\"hungry\" used more than 40M"), std::string::npos) << ran->err;
+    EXPECT_NE(events().find("\"reason\":\"memory\""), std::string::npos) << events();
+    scene.front().signal(SIGTERM);
+    EXPECT_TRUE(scene.front().ended());
     expect_nothing_left();
 }
 
@@ -184,6 +266,31 @@ TEST_F(Spare, TheyLiveOnAfterADoubleKillAndTheNextStartToo) {
     ASSERT_TRUE(eventually(Deadline::in(patience), [&] { return scene.alive_now().size() == 1; }))
         << to_string(scene.alive_now());
     EXPECT_TRUE(is_alive(daemon));
+}
+
+// The cgroup goes with the helper: who is spared lives on in the one above.
+TEST_F(Spare, TheyKeepNoCgroup) {
+    std::string why;
+    if (!cgroups_can_be_made(why))
+        GTEST_SKIP() << why;
+    for (const bool double_kill : {false, true}) {
+        std::filesystem::remove(daemon_report);
+        start({"--contain", "cgroup", "--spare", "setsid_daemon .*--life=40"});
+        ASSERT_FALSE(HasFatalFailure());
+        const std::string cgroup = cgroup_directory_of(daemon);
+        ASSERT_NE(cgroup.find("/holdfast-"), std::string::npos) << cgroup;
+        if (double_kill) {
+            scene.kill_both_guards();
+            EXPECT_TRUE(holdfast({"run", "--", "/bin/true"}).status.exited_with(0));
+        } else {
+            scene.front().signal(SIGTERM);
+            EXPECT_EQ(scene.status(), 128 + SIGKILL);
+        }
+        EXPECT_FALSE(std::filesystem::exists(cgroup));
+        EXPECT_TRUE(is_alive(daemon));
+        Other(daemon).signal(SIGKILL);
+        expect_nothing_left();
+    }
 }
 
 TEST_F(Spare, NobodyIsSparedByDefault) {

@@ -110,9 +110,10 @@ void Scene::tell_host(char letter) {
 
 int Scene::status() {
     tell_host('r');
-    const auto line = host_.out().read_line_matching(std::regex("^status "), Deadline::in(patience));
+    // Behind whatever the helper said last, which need not have been a whole line.
+    const auto line = host_.out().read_line_matching(std::regex("status -?[0-9]+$"), Deadline::in(patience));
     EXPECT_TRUE(line) << line.error().message;
-    return line ? std::stoi(line->substr(7)) : -1;
+    return line ? std::stoi(line->substr(line->rfind("status ") + 7)) : -1;
 }
 
 std::vector<ProcessInfo> Scene::alive_now() const {

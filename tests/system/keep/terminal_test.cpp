@@ -2,6 +2,9 @@
 #include "keep/fixture.hpp"
 #include "keep/terminal.hpp"
 
+#include <thread>
+#include <utility>
+
 namespace holdfast::harness {
 
 namespace {
@@ -190,6 +193,83 @@ TEST_F(PtyOption, AllOutputArrives) {
     ASSERT_TRUE(said) << said.error().message;
     EXPECT_EQ(count(*said, "\n"), 20000U);
     EXPECT_TRUE(said->ends_with("line 19999\r\n"));
+}
+
+// Half a line and no end: the terminal's end-of-file character only ends the line.
+TEST_F(PtyOption, AnEndOfInputWithinALineIsHeard) {
+    for (const char* input : {"abc", "abc\n", ""}) {
+        auto spec = home.command({"run", "--pty", "--stop", "eof:60s,kill", "--", "/bin/cat"});
+        const auto ran = run_to_end(spec, Deadline::in(patience), input);
+        ASSERT_TRUE(ran) << ran.error().message << " after \"" << input << '"';
+        EXPECT_TRUE(ran->status.exited_with(0)) << to_string(ran->status);
+    }
+}
+
+TEST_F(PtyOption, AReaderThatHasGoneEndsIt) {
+    auto spec = home.command({});
+    spec.argv = sh("\"$1\" run --pty --stop eof:60s,term:60s,kill -- yes </dev/null | head -n 1",
+                   {program("holdfast")});
+    const auto ran = run_to_end(spec, Deadline::in(patience));
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_EQ(ran->out, "y\r\n");
+    EXPECT_NE(events().find("output_closed"), std::string::npos) << events();
+    expect_nothing_left();
+}
+
+// The other side of the relay does not read. The front has to hear everything else all the same.
+class StuckRelay : public Keep {
+protected:
+    // More than pipe, relay and terminal hold together, and nobody reads it.
+    void start_flood() {
+        scene.start({.host = {"--null"},
+                     .holdfast = {"--name", "stuck", "--pty", "--stop", "term:60s,kill"},
+                     .command = {"yes"},
+                     .wait_ready = false});
+        ASSERT_FALSE(HasFatalFailure());
+        ASSERT_TRUE(eventually_in_ps("\"phase\":\"ready\""));
+        // Everything is full when the flood stands still.
+        scene.find_keeper();
+        std::string before;
+        ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
+            const auto members = descendants(scene.keeper().pid());
+            const std::string now =
+                members.empty() ? ""
+                                : read_file("/proc/" + std::to_string(members[0].pid) + "/io").value_or("");
+            std::this_thread::sleep_for(50ms);
+            return !now.empty() && std::exchange(before, now) == now;
+        }));
+    }
+};
+
+TEST_F(StuckRelay, TheHostsDeathEndsIt) {
+    start_flood();
+    ASSERT_FALSE(HasFatalFailure());
+    const Other front(scene.front().pid());
+    ASSERT_TRUE(scene.host().signal(SIGKILL));
+    EXPECT_TRUE(front.ended()) << "the front waits for a reader that does not come";
+    expect_nothing_left();
+}
+
+TEST_F(StuckRelay, AStopIsHeardByTheFrontItself) {
+    start_flood();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_TRUE(holdfast({"stop", "stuck"}).status.exited_with(0));
+    EXPECT_EQ(scene.status(), 128 + SIGTERM) << "of the helper; 137 if the front was killed";
+    expect_nothing_left();
+}
+
+TEST_F(StuckRelay, AHelperThatDoesNotReadItsTerminalIsStoppedToo) {
+    scene.start({.holdfast = {"--name", "stuck", "--pty", "--stop", "term:60s,kill"},
+                 .command = sh("stty raw -echo; echo up; exec sleep 60"),
+                 .wait_ready = false});
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_EQ(next_line(), "up");
+    for (int i = 0; i < 20; ++i) // more than a terminal takes
+        scene.tell_host('w');
+    EXPECT_FALSE(scene.front().ended(Deadline::in(300ms)));
+    EXPECT_TRUE(holdfast({"stop", "stuck"}).status.exited_with(0));
+    EXPECT_EQ(scene.status(), 128 + SIGTERM);
+    expect_nothing_left();
 }
 
 } // namespace

@@ -41,6 +41,19 @@ TEST_F(RegistryTest, EndsASessionsProcessesAndNoOthers) {
     EXPECT_EQ(registry.end_session("A")->ended.size(), 0U) << "and are not ended again";
 }
 
+TEST_F(RegistryTest, AnEmptySessionMeansNobody) {
+    Registry registry = open();
+    Animal free = start("timer_holder");
+    ASSERT_TRUE(registry.register_process(free.child.pid(), {.label = "no session"}));
+    EXPECT_FALSE(registry.has_active(""));
+    EXPECT_TRUE(registry.find("").empty());
+    EXPECT_TRUE(registry.find_task("").empty());
+    auto report = registry.end_session("");
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, Errc::invalid_argument);
+    EXPECT_TRUE(free.child.alive());
+}
+
 TEST_F(RegistryTest, EndsOneById) {
     Registry registry = open();
     Animal a = start("timer_holder"), b = start("timer_holder");
