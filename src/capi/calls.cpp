@@ -1,4 +1,5 @@
 // Requests both ways, notifications and sessions for C.
+#include "capi/border.h"
 #include "capi/handles.hpp"
 #include "capi/support.hpp"
 
@@ -12,6 +13,7 @@ RequestOptions request_options(int64_t timeout_ms, unsigned flags, uint64_t only
     out.timeout = timeout(timeout_ms);
     out.idempotent = (flags & HF_IDEMPOTENT) != 0;
     out.only = only;
+    out.passed_on = (flags & HF_PASSED_ON) != 0;
     return out;
 }
 
@@ -20,6 +22,10 @@ hf_error give_reply(Result<Reply> result, hf_reply** out) {
         return failed(result.error());
     *out = new hf_reply{std::move(*result)};
     return HF_OK;
+}
+
+hf_error no_callback() {
+    return failed(Errc::invalid_argument, "there is no callback");
 }
 
 hf_error give_registration(Result<Registration> result, hf_registration** out) {
@@ -69,15 +75,17 @@ hf_error hf_hold_start_with(hf_hold* hold, const char* method, const char* param
                             hf_release release, hf_call** out) {
     return guarded([&] {
         const User kept(user, release);
-        auto call =
-            hold->hold.start(view(method), view(params), request_options(timeout_ms, flags, only),
-                             [kept, answered](Result<Reply> result) {
-                                 if (result)
-                                     answered(kept.get(), HF_OK, "", new hf_reply{std::move(*result)});
-                                 else
-                                     answered(kept.get(), static_cast<hf_error>(result.error().code),
-                                              result.error().message.c_str(), nullptr);
-                             });
+        if (answered == nullptr)
+            return no_callback();
+        auto call = hold->hold.start(
+            view(method), view(params), request_options(timeout_ms, flags, only),
+            [kept, answered](Result<Reply> result) {
+                if (result)
+                    border_answered(answered, kept.get(), HF_OK, "", new hf_reply{std::move(*result)});
+                else
+                    border_answered(answered, kept.get(), static_cast<hf_error>(result.error().code),
+                                    result.error().message.c_str(), nullptr);
+            });
         if (!call)
             return failed(call.error());
         if (out != nullptr)
@@ -133,12 +141,14 @@ hf_error hf_hold_subscribe(hf_hold* hold, const char* method, hf_notified notifi
                            hf_release release, hf_registration** out) {
     return guarded([&] {
         const User kept(user, release);
+        if (notified == nullptr)
+            return no_callback();
         return give_registration(
             hold->hold.subscribe(view(method),
                                  [kept, notified](std::string_view name, std::string_view params) {
                                      // Views need not end with a zero byte.
-                                     notified(kept.get(), std::string(name).c_str(),
-                                              std::string(params).c_str());
+                                     border_notified(notified, kept.get(), std::string(name).c_str(),
+                                                     std::string(params).c_str());
                                  }),
             out);
     });
@@ -148,18 +158,24 @@ hf_error hf_hold_serve(hf_hold* hold, const char* method, hf_served served, void
                        hf_registration** out) {
     return guarded([&] {
         const User kept(user, release);
+        if (served == nullptr)
+            return no_callback();
         return give_registration(hold->hold.serve(view(method),
                                                   [kept, served](IncomingRequest request) {
                                                       std::string name(request.method());
                                                       std::string params(request.params());
-                                                      served(kept.get(), new hf_request{std::move(request),
-                                                                                        std::move(name),
-                                                                                        std::move(params)});
+                                                      border_served(served, kept.get(),
+                                                                    new hf_request{std::move(request),
+                                                                                   std::move(name),
+                                                                                   std::move(params)});
                                                   }),
                                  out);
     });
 }
 
+void hf_registration_detach(hf_registration* registration) {
+    registration->registration.detach();
+}
 void hf_registration_free(hf_registration* registration) {
     delete registration;
 }
@@ -200,7 +216,7 @@ hf_error hf_hold_session(hf_hold* hold, hf_session_open open, void* user, hf_rel
             hf_session inside;
             inside.session = &on;
             hf_set_message("");
-            const hf_error error = open(kept.get(), &inside);
+            const hf_error error = border_open(open, kept.get(), &inside);
             if (error == HF_OK)
                 return {};
             std::string words = last_message();

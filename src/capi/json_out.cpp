@@ -19,6 +19,7 @@ json::object to_object(const SlotInfo& info) {
     out["state"] = name_of(info.state);
     out["pid"] = info.owner_pid != 0 ? json::value(info.owner_pid) : json::value(nullptr);
     out["other_namespace"] = info.owner_in_other_namespace;
+    out["stopped"] = info.owner_stopped;
     out["epoch"] = info.epoch;
     out["leftovers"] = to_array(info.leftovers);
     out["current"] = info.record_is_current;

@@ -1,4 +1,5 @@
 // The registry of a host's own helpers, and the parent watch, for C.
+#include "capi/border.h"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
 #include "holdfast/parent_watch.hpp"
@@ -159,7 +160,7 @@ hf_error hf_registry_after_restart(hf_registry* registry, const char* policy, hf
                 return word == "adopt" ? AfterRestart::adopt : AfterRestart::reap;
             if (word == "leave" || decide == nullptr)
                 return AfterRestart::leave;
-            const int answer = decide(user, boost::json::serialize(to_object(entry)).c_str());
+            const int answer = border_decide(decide, user, boost::json::serialize(to_object(entry)).c_str());
             return answer == 0 ? AfterRestart::adopt : answer == 1 ? AfterRestart::reap : AfterRestart::leave;
         };
         if (!word.empty() && word != "adopt" && word != "reap" && word != "leave")
@@ -209,7 +210,8 @@ hf_error hf_parent_watch_new(const hf_options* options, hf_watch_fired fired, vo
         auto started = fired == nullptr
                            ? ParentWatch::start(given)
                            : ParentWatch::with_callback(given, [kept, fired](WatchFired why) {
-                                 fired(kept.get(), why == WatchFired::parent_gone ? HF_PARENT_GONE : HF_IDLE);
+                                 border_fired(fired, kept.get(),
+                                              why == WatchFired::parent_gone ? HF_PARENT_GONE : HF_IDLE);
                              });
         if (!started)
             return failed(started.error());

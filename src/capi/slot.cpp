@@ -149,7 +149,7 @@ hf_error hf_slot_stop(const char* directory, const char* name, const hf_options*
         if (!stopped)
             return failed(stopped.error());
         if (was_running != nullptr)
-            *was_running = *stopped ? 1 : 0;
+            *was_running = stopped->anybody ? 1 : 0;
         return HF_OK;
     });
 }

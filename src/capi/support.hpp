@@ -2,6 +2,7 @@
 // callbacks.
 #pragma once
 
+#include "capi/border.h"
 #include "holdfast.h"
 #include "holdfast/result.hpp"
 #include "holdfast/slot.hpp"
@@ -69,7 +70,7 @@ private:
         State& operator=(const State&) = delete;
         ~State() {
             if (release != nullptr)
-                release(user);
+                border_release(release, user);
         }
         void* user;
         hf_release release;

@@ -96,6 +96,7 @@ public:
 };
 
 struct PeerCounters {
+    std::uint64_t messages = 0; // of any kind, noise not included
     std::uint64_t noise = 0;
     std::uint64_t oversize = 0;
     std::uint64_t late_answers = 0;    // to calls that were over already, or never made
@@ -149,6 +150,8 @@ public:
     void fail_all(std::string_view why);
 
     [[nodiscard]] std::size_t in_flight() const noexcept { return calls_.size(); }
+    // Requests of the helper that it has no answer to yet.
+    [[nodiscard]] std::size_t serving() const noexcept { return requests_.size(); }
     [[nodiscard]] std::size_t unsent_bytes() const noexcept;
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
     [[nodiscard]] const PeerCounters& counters() const noexcept { return counters_; }

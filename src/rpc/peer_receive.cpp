@@ -55,6 +55,7 @@ void Peer::on_oversize(std::string_view head) {
 
 void Peer::on_message(std::string_view text, core::Moment now) {
     const Message message = classify(text);
+    counters_.messages += message.kind != MessageKind::noise;
     switch (message.kind) {
     case MessageKind::noise:
         note_noise(message.why, text);

@@ -22,6 +22,7 @@ public:
     bool idempotent = false;
     Generation only = 0;
     Answered answered;
+    bool passed_on = false; // `answered` only passes the answer on
     std::weak_ptr<Helper> helper;
 
     // Under the helper's lock.

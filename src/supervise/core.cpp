@@ -122,10 +122,14 @@ Core::~Core() {
     // here.
     if (engine_->loop)
         engine_->loop->stop();
-    engine_->sweeper.stop();
-    engine_->handlers.stop();
-    engine_->notes.stop();
-    engine_->answers.stop();
+    // Notifications and requests that nobody has begun with are of no use any more. Answers are: they are
+    // told, if need be after this, by threads that own what they need. What runs has a moment to end.
+    for (const auto& [key, helper] : helpers_)
+        helper->drop_lanes();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (Workers* workers :
+         {&engine_->sweeper, &engine_->handlers, &engine_->notes, &engine_->passing, &engine_->answers})
+        workers->finish(deadline);
 }
 
 core::Moment Core::tick(core::Moment now) {
@@ -152,6 +156,9 @@ void Core::forget_some() {
 }
 
 Result<Hold> Core::hold(const HelperSpec& spec) {
+    // Also for a helper that is known already: this spec may be the one that starts it again.
+    if (auto checked = check(spec); !checked)
+        return std::unexpected(checked.error());
     std::string key = key_of(spec);
     std::shared_ptr<Helper> helper;
     {
@@ -161,8 +168,6 @@ Result<Hold> Core::hold(const HelperSpec& spec) {
         if (const auto at = helpers_.find(key); at != helpers_.end()) {
             helper = at->second;
         } else {
-            if (auto checked = check(spec); !checked)
-                return std::unexpected(checked.error());
             forget_some();
             helper = std::make_shared<Helper>(key, spec, engine_);
             helpers_.emplace(std::move(key), helper);

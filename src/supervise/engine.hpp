@@ -6,9 +6,9 @@
 #include "supervise/loop.hpp"
 #include "supervise/workers.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,11 +23,12 @@ struct Engine {
     KeeperPlace place;
     registry::EventLog events;
     std::shared_ptr<Loop> loop; // stopped by Core
-    // Answers are never dropped: there are at most as many as requests were admitted.
-    Workers answers{"holdfast-answer", 1, std::numeric_limits<std::size_t>::max()};
-    Workers notes{"holdfast-notes", 1, 1'000'000};
-    Workers handlers{"holdfast-serve", 16, 65'536};
-    Workers sweeper{"holdfast-sweep", 4, std::numeric_limits<std::size_t>::max()};
+    // Who runs the host's code. How many of each kind may take their time at once is said in supervisor.hpp.
+    Workers answers{"holdfast-answer", 64, std::chrono::milliseconds(2)};
+    Workers passing{"holdfast-settle", 1, std::chrono::milliseconds(2)}; // answers that are only passed on
+    Workers notes{"holdfast-notes", 64, std::chrono::milliseconds(2)};   // in a Lane per hold
+    Workers handlers{"holdfast-serve", 256, {}};                         // in a Lane per helper
+    Workers sweeper{"holdfast-sweep", 4, {}};
 
     // Keepers that have said their last word and are not reaped yet. The supervisor is done when there are
     // none.

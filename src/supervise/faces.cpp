@@ -19,8 +19,8 @@ std::unexpected<Error> forked() {
     return fail(Errc::closed, "this is a fork of the process that holds it; the child has no holds");
 }
 
-std::unexpected<Error> released() {
-    return fail(Errc::closed, "this hold was released");
+std::unexpected<Error> moved_away() {
+    return fail(Errc::closed, "this hold was moved away");
 }
 
 bool in_fork(const supervise::Helper& helper) {
@@ -32,6 +32,12 @@ bool in_fork(const supervise::Helper& helper) {
 template <class T>
 void leave_in_fork(T& owner) noexcept {
     static_cast<void>(new T(std::move(owner)));
+}
+
+// Released, or dropped: in a fork neither means anything.
+void let_go(const std::shared_ptr<supervise::Helper>& helper, std::uint64_t tag) noexcept {
+    if (helper && !in_fork(*helper))
+        helper->release(tag);
 }
 
 } // namespace
@@ -68,7 +74,7 @@ IncomingRequest& IncomingRequest::operator=(IncomingRequest&& other) noexcept {
 }
 
 IncomingRequest::~IncomingRequest() {
-    if (state_)
+    if (state_ && !state_->over)
         static_cast<void>(reply_error(rpc::internal_error, "who serves this did not answer it"));
 }
 
@@ -79,30 +85,36 @@ std::string_view IncomingRequest::params() const noexcept {
     return state_ ? std::string_view(state_->params) : "";
 }
 
-Result<void> IncomingRequest::reply(std::string_view result_json) {
-    if (!state_)
+namespace {
+
+// `send` answers it through the helper. The state stays: another thread may be looking at it.
+template <class Send>
+Result<void> answer(supervise::IncomingState* state, Send send) {
+    if (state == nullptr || state->over)
         return fail(Errc::closed, "this request was answered already");
-    const auto helper = state_->helper.lock();
+    const auto helper = state->helper.lock();
     if (!helper || in_fork(*helper))
         return fail(Errc::closed, "the helper that asked is gone");
-    auto sent = helper->reply(state_->generation, state_->hold, state_->request, result_json);
-    // A result that is not JSON was not sent: the handler may try again.
+    Result<void> sent = send(*helper);
+    // What is not JSON was not sent: the handler may try again.
     if (sent || sent.error().code != Errc::invalid_argument)
-        state_.reset();
+        state->over = true;
     return sent;
 }
 
+} // namespace
+
+Result<void> IncomingRequest::reply(std::string_view result_json) {
+    return answer(state_.get(), [&](supervise::Helper& helper) {
+        return helper.reply(state_->generation, state_->hold, state_->request, result_json);
+    });
+}
+
 Result<void> IncomingRequest::reply_error(int code, std::string_view message, std::string_view data_json) {
-    if (!state_)
-        return fail(Errc::closed, "this request was answered already");
-    const auto helper = state_->helper.lock();
-    if (!helper || in_fork(*helper))
-        return fail(Errc::closed, "the helper that asked is gone");
-    auto sent =
-        helper->reply_error(state_->generation, state_->hold, state_->request, code, message, data_json);
-    if (sent || sent.error().code != Errc::invalid_argument)
-        state_.reset();
-    return sent;
+    return answer(state_.get(), [&](supervise::Helper& helper) {
+        return helper.reply_error(state_->generation, state_->hold, state_->request, code, message,
+                                  data_json);
+    });
 }
 
 Registration::Registration() noexcept = default;
@@ -121,15 +133,16 @@ Registration::~Registration() {
 }
 
 void Registration::cancel() noexcept {
-    const auto state = std::move(state_);
-    if (!state)
+    if (!state_)
         return;
-    if (const auto helper = state->helper.lock(); helper && !in_fork(*helper))
-        helper->unregister(state->id);
+    const rpc::RegistrationId id = state_->id.exchange(0);
+    if (const auto helper = state_->helper.lock(); id != 0 && helper && !in_fork(*helper))
+        helper->unregister(id);
 }
 
 void Registration::detach() noexcept {
-    state_.reset();
+    if (state_)
+        state_->id = 0;
 }
 
 PendingCall::PendingCall() noexcept = default;
@@ -178,28 +191,28 @@ Hold::Hold(std::shared_ptr<supervise::Helper> helper, std::uint64_t tag) noexcep
 Hold::Hold(Hold&&) noexcept = default;
 Hold& Hold::operator=(Hold&& other) noexcept {
     if (this != &other) {
-        release();
+        const Hold dropped(std::move(helper_), tag_);
         helper_ = std::move(other.helper_);
         tag_ = other.tag_;
     }
     return *this;
 }
 Hold::~Hold() {
-    release();
+    if (helper_ && in_fork(*helper_))
+        leave_in_fork(helper_);
+    else
+        let_go(helper_, tag_);
 }
 
+// What it points to stays until it is destroyed: another thread may be using it. The helper knows which holds
+// were released, and says `closed`.
 void Hold::release() noexcept {
-    if (!helper_)
-        return;
-    if (in_fork(*helper_))
-        return leave_in_fork(helper_);
-    helper_->release(tag_);
-    helper_.reset();
+    let_go(helper_, tag_);
 }
 
 Result<Generation> Hold::wait_ready(std::optional<Millis> at_most) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     return helper_->wait_ready(tag_, 0, due_in(at_most));
@@ -208,7 +221,7 @@ Result<Generation> Hold::wait_ready(std::optional<Millis> at_most) {
 Result<std::shared_ptr<supervise::CallState>>
 Hold::make_call(std::string_view method, std::string_view params_json, const RequestOptions& options) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     auto call = std::make_shared<supervise::CallState>();
@@ -228,6 +241,7 @@ Result<PendingCall> Hold::start(std::string_view method, std::string_view params
     if (!call)
         return std::unexpected(call.error());
     (*call)->answered = std::move(answered);
+    (*call)->passed_on = options.passed_on;
     helper_->submit(*call);
     return PendingCall(std::move(*call));
 }
@@ -246,15 +260,13 @@ Result<Reply> Hold::request(std::string_view method, std::string_view params_jso
     auto call = make_call(method, params_json, options);
     if (!call)
         return std::unexpected(call.error());
-    // Kept here: the hold may be moved or released by another thread meanwhile.
-    const auto helper = helper_;
-    helper->submit_and_await(*call, core::never); // the deadline is the call's own
+    helper_->submit_and_await(*call, core::never); // the deadline is the call's own
     return (*call)->take();
 }
 
 Result<void> Hold::notify(std::string_view method, std::string_view params_json) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     return helper_->notify(tag_, method, params_json);
@@ -262,7 +274,7 @@ Result<void> Hold::notify(std::string_view method, std::string_view params_json)
 
 Result<Registration> Hold::subscribe(std::string_view method, Notified notified) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     if (!notified)
@@ -270,13 +282,12 @@ Result<Registration> Hold::subscribe(std::string_view method, Notified notified)
     auto id = helper_->subscribe(tag_, method, std::move(notified));
     if (!id)
         return std::unexpected(id.error());
-    return Registration(
-        std::make_unique<supervise::RegistrationState>(supervise::RegistrationState{helper_, *id}));
+    return Registration(std::make_unique<supervise::RegistrationState>(helper_, *id));
 }
 
 Result<Registration> Hold::serve(std::string_view method, Served served) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     if (!served)
@@ -284,13 +295,12 @@ Result<Registration> Hold::serve(std::string_view method, Served served) {
     auto id = helper_->serve(tag_, method, std::move(served));
     if (!id)
         return std::unexpected(id.error());
-    return Registration(
-        std::make_unique<supervise::RegistrationState>(supervise::RegistrationState{helper_, *id}));
+    return Registration(std::make_unique<supervise::RegistrationState>(helper_, *id));
 }
 
 Result<Generation> Hold::replace(Generation seen, std::optional<Millis> at_most) {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     return helper_->replace(tag_, seen, due_in(at_most));
@@ -298,7 +308,7 @@ Result<Generation> Hold::replace(Generation seen, std::optional<Millis> at_most)
 
 Result<void> Hold::retry() {
     if (!helper_)
-        return released();
+        return moved_away();
     if (in_fork(*helper_))
         return forked();
     return helper_->retry(tag_);
@@ -310,7 +320,7 @@ HelperStatus Hold::status() const {
         none.state = HelperState::closed;
         return none;
     }
-    return helper_->status();
+    return helper_->status(tag_);
 }
 
 Result<Supervisor> Supervisor::create(const SupervisorOptions& options) {

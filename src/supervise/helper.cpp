@@ -83,13 +83,21 @@ Helper::Turn::~Turn() {
             call->finish(std::move(result));
             continue;
         }
-        auto shared = std::make_shared<Result<Reply>>(std::move(result));
-        engine.answers.post([answered = std::move(call->answered), shared] { answered(std::move(*shared)); });
+        Workers::Job tell = [answered = std::make_shared<Answered>(std::move(call->answered)),
+                             shared = std::make_shared<Result<Reply>>(std::move(result))] {
+            (*answered)(std::move(*shared));
+        };
+        // Not even a first thread can be had: better told by this one than never.
+        if (!(call->passed_on ? engine.passing : engine.answers).post(tell))
+            tell();
         call->finish_elsewhere();
     }
 }
 
 namespace {
+constexpr std::size_t handlers_at_once = 16;
+constexpr std::size_t handlers_waiting = 65'536;
+
 std::string label_of(const HelperSpec& spec) {
     const std::string& command = spec.command.front();
     return spec.label.empty() ? command.substr(command.rfind('/') + 1) : spec.label;
@@ -100,7 +108,8 @@ Helper::Helper(std::string key, HelperSpec spec, std::shared_ptr<Engine> engine)
     : key_(std::move(key))
     , label_(label_of(spec))
     , engine_(std::move(engine))
-    , dice_state_(std::hash<std::string>{}(sys::random_token()) | 1U) {
+    , dice_state_(std::hash<std::string>{}(sys::random_token()) | 1U)
+    , serve_lane_(handlers_at_once, handlers_waiting) {
     set_policy(spec);
 }
 
@@ -135,6 +144,7 @@ void Helper::apply(const core::Event& event) {
         carry_out(effect);
     if (machine_.phase != before) {
         end_waiting_if_hopeless();
+        end_waiting_superseded();
         changed_.notify_all();
     }
 }
@@ -245,8 +255,12 @@ void Helper::release(rpc::HoldTag hold) {
         turn.trash_.push_back(std::move(entry.second.served));
         return true;
     });
+    note_lanes_.erase(hold);
     if (peer_)
         peer_->registrations_changed(now_moment());
+    // Whoever still waits for something by this hold waits for nothing: they look again, and find it closed.
+    end_waiting_of(hold);
+    changed_.notify_all();
     apply(core::Event::of(EventKind::release));
 }
 
@@ -255,6 +269,7 @@ Result<rpc::RegistrationId> Helper::subscribe(rpc::HoldTag hold, std::string_vie
     if (auto checked = check_hold(hold); !checked)
         return std::unexpected(checked.error());
     const rpc::RegistrationId id = registrations_.subscribe(hold, method);
+    note_lanes_.try_emplace(hold, std::size_t{1}, spec_.limits.max_notifications);
     listeners_[id] = {hold, std::make_shared<Notified>(std::move(notified)), nullptr};
     return id;
 }
@@ -326,6 +341,13 @@ bool Helper::holds(rpc::HoldTag hold) const {
     return check_hold(hold).has_value();
 }
 
+void Helper::drop_lanes() {
+    const std::scoped_lock lock(mutex_);
+    for (auto& [hold, lane] : note_lanes_)
+        lane.drop();
+    serve_lane_.drop();
+}
+
 void Helper::shutdown() {
     Turn turn(*this);
     apply(core::Event::of(EventKind::shutdown));
@@ -350,6 +372,18 @@ std::string Helper::survivors() const {
             text += core::cat(text.empty() ? "" : ", ", "process ", process.pid(), " (",
                               sys::command_line_for_people(process.pid()), ")");
     return text;
+}
+
+HelperStatus Helper::status(rpc::HoldTag hold) const {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!holds_.contains(hold)) {
+            HelperStatus none;
+            none.state = HelperState::closed;
+            return none;
+        }
+    }
+    return status();
 }
 
 HelperStatus Helper::status() const {
@@ -377,6 +411,7 @@ HelperStatus Helper::status() const {
 
 core::Moment Helper::tick(core::Moment now) {
     Turn turn(*this);
+    be_patient_with_who_waits_for_us(now);
     for (std::size_t i = 0; i < core::timer_count; ++i)
         if (machine_.due[i] <= now)
             apply(core::Event::of_timer(static_cast<core::Timer>(i)));

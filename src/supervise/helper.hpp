@@ -11,6 +11,7 @@
 #include "rpc/peer.hpp"
 #include "supervise/call_state.hpp"
 #include "supervise/engine.hpp"
+#include "supervise/lane.hpp"
 
 #include <condition_variable>
 #include <map>
@@ -49,11 +50,13 @@ public:
     Result<Generation> replace(rpc::HoldTag hold, Generation seen, core::Moment due);
     Result<void> retry(rpc::HoldTag hold);
     [[nodiscard]] HelperStatus status() const;
+    [[nodiscard]] HelperStatus status(rpc::HoldTag hold) const; // closed, when it was released
     [[nodiscard]] bool holds(rpc::HoldTag hold) const;
     [[nodiscard]] bool is_fork() const noexcept { return depth_ != sys::fork_depth(); }
 
     // For the supervisor.
     void shutdown();
+    void drop_lanes(); // callbacks that were not begun, except answers
     [[nodiscard]] bool is_closed() const;
     [[nodiscard]] bool
     is_forgettable() const; // nothing runs, nobody holds it, and there is no failure to remember
@@ -97,6 +100,9 @@ private:
     void end_call(const std::shared_ptr<CallState>& call, Result<Reply> result);
     void send_waiting();
     void end_waiting_if_hopeless();
+    void end_waiting_of(rpc::HoldTag hold);
+    void end_waiting_superseded();
+    [[nodiscard]] std::string superseded_words(Generation only) const;
     void expire_waiting(core::Moment now);
     void flush();
     void forget_written();
@@ -119,9 +125,12 @@ private:
     void continue_drain();
     void log_event(const char* type, std::optional<int> status = {});
 
+    // What it wrote (helper_health.cpp).
+    void receive(std::string_view bytes);
     // Health (helper_health.cpp).
     void ask_health(core::Moment now);
     void hear_health(const rpc::Answer& answer);
+    void be_patient_with_who_waits_for_us(core::Moment now);
 
     // The thread that reads for itself (helper_await.cpp).
     [[nodiscard]] bool may_lead() const;
@@ -172,7 +181,8 @@ private:
     std::uint64_t patience_words_ = 0;
     std::string progress_words_; // of this start
 
-    std::shared_ptr<std::atomic<std::size_t>> notes_waiting_ = std::make_shared<std::atomic<std::size_t>>(0);
+    std::unordered_map<rpc::HoldTag, Lane> note_lanes_; // of holds that subscribed
+    Lane serve_lane_;
     std::uint64_t notes_dropped_ = 0;
     std::uint64_t noise_before_ = 0; // of earlier generations
 

@@ -128,9 +128,7 @@ void Helper::lead(CallState& call, int output, core::Moment due) {
             if (size > 0) {
                 Turn turn(*this);
                 turn.by_leader_ = true;
-                if (peer_)
-                    peer_->receive(std::string_view(buffer.data(), static_cast<std::size_t>(size)),
-                                   now_moment());
+                receive(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
             }
         }
     }

@@ -48,10 +48,11 @@ void Helper::send_or_wait(const std::shared_ptr<CallState>& call) {
         return end_call(call, std::unexpected(checked.error()));
     if (machine_.phase == HelperPhase::failed || machine_.phase == HelperPhase::giving_up)
         return end_call(call, std::unexpected(gave_up_error()));
-    if (call->only != 0 && (call->only != machine_.generation || !reachable()))
-        return end_call(call, fail(Errc::superseded,
-                                   core::cat("generation ", call->only, " is no longer there; generation ",
-                                             machine_.generation, " is its successor")));
+    // For a generation that is on its way a request waits as any other. One that was ready and is not is
+    // lost.
+    const bool coming = machine_.phase == HelperPhase::spawning || machine_.phase == HelperPhase::starting;
+    if (call->only != 0 && (call->only != machine_.generation || (!coming && !reachable())))
+        return end_call(call, fail(Errc::superseded, superseded_words(call->only)));
     if (!reachable()) {
         if (auto params = rpc::Peer::checked_params(call->params); !params)
             return end_call(call, std::unexpected(params.error()));
@@ -111,6 +112,39 @@ void Helper::end_waiting_if_hopeless() {
                      fail(Errc::closed, shut ? "the supervisor was shut down before the request was sent"
                                              : "the last hold was released before the request was sent"));
     }
+}
+
+void Helper::end_waiting_of(rpc::HoldTag hold) {
+    const Error released{Errc::closed, core::cat("this hold was released before the request was sent"), 0};
+    std::erase_if(waiting_, [&](const auto& entry) {
+        if (entry.second->hold != hold)
+            return false;
+        waiting_deadlines_.forget(entry.first);
+        end_call(entry.second, std::unexpected(released));
+        return true;
+    });
+}
+
+std::string Helper::superseded_words(Generation only) const {
+    if (only > machine_.generation)
+        return core::cat("there is no generation ", only, " yet; the latest is ", machine_.generation);
+    if (only == machine_.generation)
+        return core::cat("generation ", only, " has ended, and its successor is not there yet");
+    return core::cat("generation ", only, " is no longer there; generation ", machine_.generation,
+                     " is its successor");
+}
+
+// Those that were for one generation only, which was lost while they waited for it.
+void Helper::end_waiting_superseded() {
+    const bool coming = machine_.phase == HelperPhase::spawning || machine_.phase == HelperPhase::starting;
+    std::erase_if(waiting_, [&](const auto& entry) {
+        const Generation only = entry.second->only;
+        if (only == 0 || (only == machine_.generation && (coming || usable())))
+            return false;
+        waiting_deadlines_.forget(entry.first);
+        end_call(entry.second, fail(Errc::superseded, superseded_words(only)));
+        return true;
+    });
 }
 
 void Helper::expire_waiting(core::Moment now) {
@@ -186,13 +220,8 @@ Result<void> Helper::notify(rpc::HoldTag hold, std::string_view method, std::str
 }
 
 void Helper::on_answer(rpc::CallId, std::uint64_t token, const rpc::Answer& answer) {
-    if (answer.kind != rpc::Answer::Kind::failed) {
-        if (machine_.health_misses > 0)
-            apply(core::Event::of(EventKind::answered, machine_.generation));
-        if (draining_ && drain_due_ != core::never)
-            drain_due_ =
-                core::after(now_moment(), Millis{2000}); // it is still working through what it was asked
-    }
+    if (answer.kind != rpc::Answer::Kind::failed && draining_ && drain_due_ != core::never)
+        drain_due_ = core::after(now_moment(), Millis{2000}); // it is still working through what it was asked
     if (token == 0)
         return hear_health(answer);
     const std::shared_ptr<CallState> call = std::move(call_of(token)->self);
@@ -208,27 +237,21 @@ void Helper::on_answer(rpc::CallId, std::uint64_t token, const rpc::Answer& answ
     end_call(call, reply_of(answer, call->generation));
 }
 
-void Helper::on_notification(rpc::RegistrationId listener, rpc::HoldTag, std::string_view method,
+void Helper::on_notification(rpc::RegistrationId listener, rpc::HoldTag hold, std::string_view method,
                              std::string_view params) {
     const auto at = listeners_.find(listener);
     if (at == listeners_.end())
         return;
-    if (notes_waiting_->load() >= spec_.limits.max_notifications) {
+    const auto lane = note_lanes_.find(hold);
+    const bool posted =
+        lane != note_lanes_.end() &&
+        lane->second.post(engine_->notes, [notified = std::weak_ptr<Notified>(at->second.notified),
+                                           method = std::string(method), params = std::string(params)] {
+            if (const auto alive = notified.lock())
+                (*alive)(method, params);
+        });
+    if (!posted)
         ++notes_dropped_;
-        return;
-    }
-    notes_waiting_->fetch_add(1);
-    const bool posted = engine_->notes.post([notified = std::weak_ptr<Notified>(at->second.notified),
-                                             waiting = notes_waiting_, method = std::string(method),
-                                             params = std::string(params)] {
-        waiting->fetch_sub(1);
-        if (const auto alive = notified.lock())
-            (*alive)(method, params);
-    });
-    if (!posted) {
-        notes_waiting_->fetch_sub(1);
-        ++notes_dropped_;
-    }
 }
 
 void Helper::on_request(rpc::RegistrationId server, rpc::HoldTag hold, rpc::RequestId request,
@@ -236,16 +259,15 @@ void Helper::on_request(rpc::RegistrationId server, rpc::HoldTag hold, rpc::Requ
     const auto at = listeners_.find(server);
     if (at == listeners_.end())
         return;
-    auto state =
-        std::make_shared<std::unique_ptr<IncomingState>>(std::make_unique<IncomingState>(IncomingState{
-            weak_from_this(), machine_.generation, hold, request, std::string(method), std::string(params)}));
-    const bool posted = engine_->handlers.post([served = std::weak_ptr<Served>(at->second.served), state] {
-        IncomingRequest incoming(std::move(*state));
-        if (const auto alive = served.lock())
-            (*alive)(std::move(incoming));
-    });
+    auto state = std::make_shared<std::unique_ptr<IncomingState>>(std::make_unique<IncomingState>(
+        weak_from_this(), machine_.generation, hold, request, std::string(method), std::string(params)));
+    const bool posted =
+        serve_lane_.post(engine_->handlers, [served = std::weak_ptr<Served>(at->second.served), state] {
+            IncomingRequest incoming(std::move(*state));
+            if (const auto alive = served.lock())
+                (*alive)(std::move(incoming));
+        });
     if (!posted) {
-        (*state)->helper.reset(); // nobody to tell later: it is told now
         static_cast<void>(peer_->reply_error(hold, request, rpc::server_error,
                                              "overflow: too many requests wait to be served"));
     }

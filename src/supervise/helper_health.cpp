@@ -31,11 +31,29 @@ HealthWords read_health(std::string_view result) {
     out.words = progress;
     out.ready = phase.empty() || phase == R"("ready")";
     // Any change is progress; what it means is the helper's affair. Never 0, which is "nothing said yet".
-    out.progress = (std::hash<std::string_view>{}(phase) * 31 + std::hash<std::string_view>{}(progress)) | 1;
+    out.progress = (std::hash<std::string_view>{}(phase)*31 + std::hash<std::string_view>{}(progress)) | 1;
     return out;
 }
 
 } // namespace
+
+void Helper::receive(std::string_view bytes) {
+    if (!peer_)
+        return;
+    const std::uint64_t before = peer_->counters().messages;
+    peer_->receive(bytes, now_moment());
+    // Whatever it says, it is not wedged.
+    if (machine_.health_misses > 0 && peer_->counters().messages != before)
+        apply(core::Event::of(EventKind::answered, machine_.generation));
+}
+
+// It asked us something and waits for the answer, perhaps with its only thread: as long as that is being
+// served, its silence is ours, and its start does not stand still by its own fault.
+void Helper::be_patient_with_who_waits_for_us(core::Moment now) {
+    const bool stalls = machine_.due[static_cast<std::size_t>(core::Timer::stall)] <= now;
+    if (stalls && peer_ && peer_->serving() > 0)
+        apply(core::Event::of_progress(machine_.generation, ++patience_words_ * 2));
+}
 
 void Helper::ask_health(core::Moment now) {
     const bool starting =
@@ -61,7 +79,8 @@ void Helper::hear_health(const rpc::Answer& answer) {
         if (answer.failure.code == Errc::closed)
             return;        // the transport is gone, and that is heard of elsewhere
         health_due_ = now; // asked again at once: a miss has taken its time already
-        if (!starting)
+        const bool waits_for_us = peer_ && peer_->serving() > 0;
+        if (!starting && !waits_for_us)
             apply(core::Event::of(EventKind::health_missed, machine_.generation));
         return;
     }

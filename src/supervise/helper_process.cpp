@@ -251,8 +251,7 @@ bool Helper::read_pieces(bool to_the_end) {
         if (n == 0)
             return false;
         Turn turn(*this);
-        if (peer_)
-            peer_->receive(std::string_view(buffer.data(), static_cast<std::size_t>(n)), now_moment());
+        receive(std::string_view(buffer.data(), static_cast<std::size_t>(n)));
     }
     return true;
 }

@@ -4,23 +4,40 @@
 #include "rpc/peer.hpp"
 #include "supervise/helper.hpp"
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast::supervise {
 
 struct IncomingState {
-    std::weak_ptr<Helper> helper;
-    Generation generation = 0;
-    rpc::HoldTag hold = 0;
-    rpc::RequestId request = 0;
-    std::string method;
-    std::string params;
+    IncomingState(std::weak_ptr<Helper> asker, Generation of, rpc::HoldTag server, rpc::RequestId id,
+                  std::string name, std::string raw_params)
+        : helper(std::move(asker))
+        , generation(of)
+        , hold(server)
+        , request(id)
+        , method(std::move(name))
+        , params(std::move(raw_params)) {}
+
+    const std::weak_ptr<Helper> helper;
+    const Generation generation;
+    const rpc::HoldTag hold;
+    const rpc::RequestId request;
+    const std::string method;
+    const std::string params;
+    // Said by whoever answered it. Two who answer at once are told apart by the peer, under its lock.
+    std::atomic<bool> over{false};
 };
 
 struct RegistrationState {
-    std::weak_ptr<Helper> helper;
-    rpc::RegistrationId id = 0;
+    RegistrationState(std::weak_ptr<Helper> of, rpc::RegistrationId number)
+        : helper(std::move(of))
+        , id(number) {}
+
+    const std::weak_ptr<Helper> helper;
+    std::atomic<rpc::RegistrationId> id; // 0: ended, or left to its hold
 };
 
 } // namespace holdfast::supervise

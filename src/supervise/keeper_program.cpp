@@ -36,6 +36,14 @@ std::string own_program() {
     return n > 0 ? std::string(full.data(), static_cast<std::size_t>(n)) : std::string();
 }
 
+// The keeper starts in the helper's directory, where a relative path would mean something else.
+std::string absolute(const std::string& path) {
+    std::array<char, PATH_MAX> here{};
+    if (path.starts_with('/') || ::getcwd(here.data(), here.size()) == nullptr)
+        return path;
+    return core::cat(here.data(), '/', path);
+}
+
 bool is_program(const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0;
 }
@@ -45,10 +53,10 @@ bool is_program(const std::string& path) {
 Result<std::string> find_keeper_program(const std::string& given) {
     if (!given.empty())
         return is_program(given)
-                   ? Result<std::string>(given)
+                   ? Result<std::string>(absolute(given))
                    : fail(Errc::not_found, core::cat("the keeper program ", given, " cannot be executed"));
     if (const char* named = std::getenv("HOLDFAST_KEEP"); named != nullptr && *named != '\0')
-        return is_program(named) ? Result<std::string>(named)
+        return is_program(named) ? Result<std::string>(absolute(named))
                                  : fail(Errc::not_found, core::cat("HOLDFAST_KEEP names ", named,
                                                                    ", which cannot be executed"));
     for (const std::string& self : {own_library(), own_program()}) {
@@ -64,7 +72,7 @@ Result<std::string> find_keeper_program(const std::string& given) {
     while (!rest.empty()) {
         const std::size_t end = rest.find(':');
         if (const std::string candidate = core::cat(rest.substr(0, end), '/', name); is_program(candidate))
-            return candidate;
+            return absolute(candidate);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     return fail(Errc::not_found,

@@ -9,8 +9,10 @@
 #include "sys/spawn.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <string_view>
 
@@ -56,6 +58,26 @@ Result<registry::Entry> make_entry(const HelperSpec& spec, const core::Places& p
     return registry::Entry::create(places.helpers, spec.command, {}, facts);
 }
 
+// The keeper starts in the helper's directory, so an error of that would look like one of the keeper.
+Result<void> check_directory(const HelperSpec& spec) {
+    if (spec.directory.empty())
+        return {};
+    struct stat found {};
+    int error = 0;
+    if (::stat(spec.directory.c_str(), &found) != 0)
+        error = errno;
+    else if (!S_ISDIR(found.st_mode))
+        error = ENOTDIR;
+    else if (::access(spec.directory.c_str(), X_OK) != 0)
+        error = errno;
+    if (error == 0)
+        return {};
+    return std::unexpected(Error{Errc::cannot_start,
+                                 core::cat("cannot start \"", spec.command.front(), "\" in the directory \"",
+                                           spec.directory, "\": ", sys::describe_errno(error)),
+                                 error});
+}
+
 } // namespace
 
 KeptProcess::KeptProcess(registry::Entry entry, keep::Control control, sys::NotifySocket notify)
@@ -69,6 +91,8 @@ KeptProcess::~KeptProcess() = default;
 
 Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, const KeeperPlace& place,
                                                         std::uint64_t generation) {
+    if (auto checked = check_directory(spec); !checked)
+        return std::unexpected(checked.error());
     const std::string& command = spec.command.front();
     const std::string label = spec.label.empty() ? command.substr(command.rfind('/') + 1) : spec.label;
     auto plan = core::parse_stop_plan(spec.stop_plan);

@@ -125,9 +125,13 @@ void Loop::run() {
     while (!stopping_) {
         run_tasks();
         // From here on whoever has something earlier than what is known lowers wakes_at_; what the tick finds
-        // is merged into it, so nothing that came in between is lost.
-        wakes_at_ = core::never.count();
-        std::int64_t due = tick_(now_moment()).count();
+        // is merged into it, so nothing that came in between is lost. A time that was asked for and has not
+        // come yet stays, although nothing may be due then any more: an answered request takes its deadline
+        // with it, and the next one would have to wake this thread just to set the alarm again.
+        const core::Moment now = now_moment();
+        if (wakes_at_.load() <= now.count())
+            wakes_at_ = core::never.count();
+        std::int64_t due = tick_(now).count();
         std::int64_t known = wakes_at_.load();
         while (due < known && !wakes_at_.compare_exchange_weak(known, due)) {
         }

@@ -10,18 +10,19 @@ namespace holdfast {
 namespace supervise {
 
 namespace {
-// Set while this thread runs the opening of a session: its own requests must not wait for it to be open.
+// Set while this thread runs the opening of a session: what it asks of the session itself must not wait for
+// it to be open.
 thread_local const SessionState* opening_here = nullptr;
 } // namespace
 
 // Sends one request to `generation` only, and waits.
 Result<Reply> SessionState::send(std::string_view method, std::string_view params,
                                  const RequestOptions& options, Generation generation, core::Moment due) {
-    const auto strong = helper.lock();
+    const auto strong = helper_.lock();
     if (!strong || strong->is_fork())
         return fail(Errc::closed, "the hold of this session was released");
     auto call = std::make_shared<CallState>();
-    call->hold = hold;
+    call->hold = hold_;
     call->method = method;
     call->params = params;
     call->deadline = due;
@@ -32,43 +33,61 @@ Result<Reply> SessionState::send(std::string_view method, std::string_view param
     return call->take();
 }
 
+Result<void> SessionState::run_opening(const Opening& opening) {
+    if (!open_)
+        return {};
+    auto given = std::make_shared<SessionState>(helper_, hold_, SessionOpen{});
+    given->opening_of_ = opening;
+    Session inside(std::move(given));
+    const SessionState* const outer = std::exchange(opening_here, this);
+    Result<void> opened = open_(inside);
+    opening_here = outer;
+    return opened;
+}
+
 // Opens it on `generation`, once; who comes meanwhile waits for the outcome.
 Result<void> SessionState::ensure_open(Generation generation, core::Moment due) {
-    std::unique_lock lock(mutex);
-    while (opening && open_on != generation) {
+    std::unique_lock lock(mutex_);
+    while (opening_ && open_on_ != generation) {
         if (due == core::never)
-            changed.wait(lock);
-        else if (changed.wait_for(lock, due - now_moment()) == std::cv_status::timeout && now_moment() >= due)
+            changed_.wait(lock);
+        else if (changed_.wait_for(lock, due - now_moment()) == std::cv_status::timeout &&
+                 now_moment() >= due)
             return fail(Errc::timed_out, "the session was not opened within the deadline");
     }
-    if (open_on == generation)
+    if (open_on_ == generation)
         return {};
-    opening = true;
-    opening_on = generation;
-    opening_due = due;
+    opening_ = true;
+    opening_now_ = {generation, due};
     lock.unlock();
-    Session inside(shared_from_this());
-    const SessionState* const outer = std::exchange(opening_here, this);
-    Result<void> opened = open ? open(inside) : Result<void>{};
-    opening_here = outer;
+    Result<void> opened = run_opening({generation, due});
     lock.lock();
-    opening = false;
+    opening_ = false;
     if (opened)
-        open_on = generation;
-    changed.notify_all();
+        open_on_ = generation;
+    changed_.notify_all();
     return opened;
+}
+
+Generation SessionState::open_on() const {
+    if (opening_of_)
+        return 0;
+    const std::scoped_lock lock(mutex_);
+    return open_on_;
 }
 
 Result<Reply> SessionState::request(std::string_view method, std::string_view params,
                                     const RequestOptions& options) {
     core::Moment due = options.timeout ? core::after(now_moment(), *options.timeout) : core::never;
-    if (opening_here == this)
-        return send(method, params, options, opening_on, std::min(due, opening_due));
+    if (opening_of_)
+        return send(method, params, options, opening_of_->generation, std::min(due, opening_of_->due));
+    if (opening_here == this) // this thread wrote it, and nobody does until its opening is over
+        return send(method, params, options, opening_now_.generation, std::min(due, opening_now_.due));
     for (;;) {
-        const auto strong = helper.lock();
+        const auto strong = helper_.lock();
         if (!strong || strong->is_fork())
             return fail(Errc::closed, "the hold of this session was released");
-        auto generation = strong->wait_ready(hold, 0, due);
+        auto generation = strong->wait_ready(hold_, 0, due);
         if (!generation)
             return std::unexpected(generation.error());
         const bool current = options.only == 0 || options.only == *generation;
@@ -77,13 +96,13 @@ Result<Reply> SessionState::request(std::string_view method, std::string_view pa
         auto opened = ensure_open(*generation, due);
         const bool gone =
             !opened && (opened.error().code == Errc::superseded || opened.error().code == Errc::closed);
-        if (gone && strong->holds(hold) && now_moment() < due && options.only == 0)
+        if (gone && strong->holds(hold_) && now_moment() < due && options.only == 0)
             continue; // it died while the session was being opened; its successor is next
         if (!opened)
             return std::unexpected(opened.error());
         auto reply = send(method, params, options, *generation, due);
         // Superseded: not sent, because another generation came in between. Closed: sent, and lost.
-        const bool again = !reply && options.only == 0 && now_moment() < due && strong->holds(hold) &&
+        const bool again = !reply && options.only == 0 && now_moment() < due && strong->holds(hold_) &&
                            (reply.error().code == Errc::superseded ||
                             (reply.error().code == Errc::closed && options.idempotent));
         if (!again)
@@ -107,18 +126,11 @@ Result<Reply> Session::request(std::string_view method, std::string_view params_
 }
 
 Generation Session::open_on() const noexcept {
-    if (!state_)
-        return 0;
-    const std::scoped_lock lock(state_->mutex);
-    return state_->open_on;
+    return state_ ? state_->open_on() : 0;
 }
 
 Session Hold::session(SessionOpen open) {
-    auto state = std::make_shared<supervise::SessionState>();
-    state->helper = helper_;
-    state->hold = tag_;
-    state->open = std::move(open);
-    return Session(std::move(state));
+    return Session(std::make_shared<supervise::SessionState>(helper_, tag_, std::move(open)));
 }
 
 } // namespace holdfast

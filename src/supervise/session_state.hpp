@@ -8,28 +8,43 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 namespace holdfast::supervise {
 
 class SessionState : public std::enable_shared_from_this<SessionState> {
 public:
+    SessionState(std::weak_ptr<Helper> of, rpc::HoldTag tag, SessionOpen opener)
+        : helper_(std::move(of))
+        , hold_(tag)
+        , open_(std::move(opener)) {}
+
     Result<Reply> request(std::string_view method, std::string_view params, const RequestOptions& options);
-
-    std::weak_ptr<Helper> helper;
-    rpc::HoldTag hold = 0;
-    SessionOpen open;
-
-    mutable std::mutex mutex;
-    std::condition_variable changed;
-    Generation open_on = 0;
-    bool opening = false;
-    Generation opening_on = 0; // of the opening under way; for the thread that runs it
-    core::Moment opening_due = core::never;
+    [[nodiscard]] Generation open_on() const;
 
 private:
+    // What an opening is given: whoever asks through it, on whichever thread, goes to its generation.
+    struct Opening {
+        Generation generation = 0;
+        core::Moment due = core::never;
+    };
+
     Result<Reply> send(std::string_view method, std::string_view params, const RequestOptions& options,
                        Generation generation, core::Moment due);
     Result<void> ensure_open(Generation generation, core::Moment due);
+    Result<void> run_opening(const Opening& opening);
+
+    const std::weak_ptr<Helper> helper_;
+    const rpc::HoldTag hold_;
+    const SessionOpen open_;
+    std::optional<Opening> opening_of_; // set in what an opening is given, and never changed
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    Generation open_on_ = 0;
+    bool opening_ = false;
+    Opening opening_now_; // of the opening under way
 };
 
 } // namespace holdfast::supervise

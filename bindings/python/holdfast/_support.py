@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import threading
+import math
 import weakref
 from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
+from ._handle import lock
 from ._library import RELEASE, encoded, lib
 from .errors import check
 
 Seconds = Union[int, float]
+_FOR_EVER = 2**62
 
 
 def milliseconds(seconds: "Optional[Seconds]") -> int:
-    """For the library: None waits for ever. Rounded up, so that a short time is not none."""
-    if seconds is None:
+    """For the library: None, and what is longer than it can count, is for ever. Rounded up, so that a short time is not
+    none."""
+    if seconds is None or seconds * 1000 >= _FOR_EVER:
         return -1
-    return max(0, int(-(-seconds * 1000 // 1)))
+    if math.isnan(seconds):
+        raise ValueError("a time cannot be NaN")
+    return max(0, math.ceil(seconds * 1000))
 
 
 class Options:
@@ -70,7 +75,6 @@ _numbers = itertools.count(1)
 _targets: "weakref.WeakValueDictionary[int, Target]" = weakref.WeakValueDictionary()
 # Those whose callback comes exactly once: kept until then.
 _kept: "dict[int, Target]" = {}
-_kept_lock = threading.Lock()
 
 
 def target_of(number: "Optional[int]") -> "Optional[Target]":
@@ -78,12 +82,12 @@ def target_of(number: "Optional[int]") -> "Optional[Target]":
 
 
 def keep(target: Target) -> None:
-    with _kept_lock:
+    with lock:
         _kept[target.number] = target
 
 
 def _released(number: "Optional[int]") -> None:
-    with _kept_lock:
+    with lock:
         _kept.pop(number or 0, None)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
 from typing import Any, Callable, List, Optional, TypeVar
 
@@ -50,3 +52,37 @@ def beside(function: "Callable[[], _T]") -> "_T":
     if not outcome[0]:
         raise outcome[1]
     return outcome[1]  # type: ignore[no-any-return]
+
+
+def settler(
+    loop: "asyncio.AbstractEventLoop", future: "asyncio.Future[Any]"
+) -> "Callable[[Optional[BaseException], Any], None]":
+    """settle(error, result), from any thread: the future has it, unless nobody awaits it any more."""
+
+    def settle(error: "Optional[BaseException]", result: Any) -> None:
+        if not future.done():
+            future.set_exception(error) if error is not None else future.set_result(result)
+
+    def hand_over(error: "Optional[BaseException]", result: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, error, result)
+
+    return hand_over
+
+
+async def beside_async(function: "Callable[[], _T]") -> "_T":
+    """Runs what waits on a thread of its own, for an event loop. Cancelling the task abandons it: it goes on by itself."""
+    loop = asyncio.get_running_loop()
+    future: "asyncio.Future[_T]" = loop.create_future()
+    settle = settler(loop, future)
+
+    def run() -> None:
+        try:
+            result = function()
+        except Exception as error:  # noqa: BLE001 - raised by the await
+            settle(error, None)
+        else:
+            settle(None, result)
+
+    threading.Thread(target=run, name="holdfast-beside", daemon=True).start()
+    return await future

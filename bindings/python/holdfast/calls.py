@@ -7,13 +7,13 @@ import ctypes
 import inspect
 import json
 import logging
-import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional, Tuple
 
+from ._handle import Handle
 from ._library import ANSWERED, NOTIFIED, SERVED, encoded, lib
-from ._support import Seconds, Target, WeakCallable, target_of
+from ._support import Seconds, Target, WeakCallable, milliseconds, target_of
 from ._waiting import TIMED_OUT, wait_interruptibly
-from .errors import Closed, HoldfastError, RemoteError, check
+from .errors import ErrorCode, HoldfastError, RemoteError, check
 
 _log = logging.getLogger("holdfast")
 
@@ -43,25 +43,45 @@ def taken(reply: int) -> Any:
         lib.hf_reply_free(reply)
 
 
-class Handle:
-    """Owns an object of the library; ends it when collected, closed, or at the exit of the interpreter."""
+_IDEMPOTENT = 1
+PASSED_ON = 2  # the callback only passes the answer on: no other code runs on the thread that calls it
 
-    def __init__(self, pointer: int, free: "Callable[[int], None]") -> None:
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, free, pointer)
 
-    def _get(self) -> int:
-        if not self._finalizer.alive:
-            raise Closed(f"this {type(self).__name__} was closed")
-        return self._pointer
+class Wish(NamedTuple):
+    """A request, and how it is wanted."""
 
-    def close(self) -> None:
-        """Ends it. A second time does nothing."""
-        self._finalizer()
+    method: str
+    params: Any = None
+    timeout: "Optional[Seconds]" = 30.0
+    idempotent: bool = False
+    generation: int = 0
 
-    @property
-    def closed(self) -> bool:
-        return not self._finalizer.alive
+    def arguments(self, flags: int = 0) -> "Tuple[Any, ...]":
+        """As the library's functions take them, between the object and what they give."""
+        if self.idempotent:
+            flags |= _IDEMPOTENT
+        return encoded(self.method), dumped(self.params), milliseconds(self.timeout), flags, self.generation
+
+
+class Asks:
+    """Something that requests go through."""
+
+    def _ask(self, wish: Wish) -> Any:
+        raise NotImplementedError
+
+    def request(
+        self,
+        method: str,
+        params: Any = None,
+        *,
+        timeout: "Optional[Seconds]" = 30.0,
+        idempotent: bool = False,
+        generation: int = 0,
+    ) -> Any:
+        """Sends a request and returns its result. RemoteError for an error of the helper; Closed when the transport closed
+        before the answer; TimedOut; GaveUp; Overflow. `generation`: only to that one. A session is opened first on
+        the generation that the request goes to."""
+        return self._ask(Wish(method, params, timeout, idempotent, generation))
 
 
 class Registration(Handle):
@@ -81,33 +101,46 @@ class Call(Handle):
     def wait(self, timeout: "Optional[Seconds]" = None) -> Any:
         """The result, once. TimedOut when it is not there in time: the call itself goes on."""
         reply = ctypes.c_void_p()
-        pointer = self._get()
-        # In slices only until it is done: how a call ended (also by its own deadline) is told once.
-        wait_interruptibly(lambda ms: 0 if lib.hf_call_wait_done(pointer, ms) else TIMED_OUT, timeout)
-        check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
+        with self._owned as pointer:
+            _wait_done(pointer, timeout)
+            check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
         return taken(reply.value or 0)
 
+    def wait_done(self, timeout: "Optional[Seconds]" = None) -> bool:
+        """Waits until it is done, and takes nothing. False when it is not in time."""
+        with self._owned as pointer:
+            try:
+                _wait_done(pointer, timeout)
+            except HoldfastError as error:
+                if error.code != ErrorCode.TIMED_OUT:
+                    raise
+        return self.done()
+
     def done(self) -> bool:
-        return bool(lib.hf_call_done(self._get()))
+        return bool(self._call(lib.hf_call_done))
 
     def cancel(self) -> None:
-        lib.hf_call_cancel(self._get())
+        self._call(lib.hf_call_cancel)
 
 
-class IncomingRequest:
+def _wait_done(pointer: int, timeout: "Optional[Seconds]") -> None:
+    # In slices only until it is done: how a call ended (also by its own deadline) is told once.
+    wait_interruptibly(lambda ms: 0 if lib.hf_call_wait_done(pointer, ms) else TIMED_OUT, timeout)
+
+
+class IncomingRequest(Handle):
     """A request that the helper made. Answered once, by reply() or reply_error(); dropped, the helper gets an error."""
 
     def __init__(self, pointer: int) -> None:
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, lib.hf_request_free, pointer)
+        super().__init__(pointer, lib.hf_request_free)
         self.method = lib.hf_request_method(pointer).decode("utf-8", "replace")
         self.params = loaded(lib.hf_request_params(pointer))
 
     def reply(self, result: Any) -> None:
-        check(lib.hf_request_reply(self._pointer, dumped(result) or b"null"))
+        check(self._call(lib.hf_request_reply, dumped(result) or b"null"))
 
     def reply_error(self, code: int, message: str, data: Any = None) -> None:
-        check(lib.hf_request_reply_error(self._pointer, code, encoded(message), dumped(data)))
+        check(self._call(lib.hf_request_reply_error, code, encoded(message), dumped(data)))
 
 
 def _notified(number: "Optional[int]", method: bytes, params: bytes) -> None:
@@ -141,7 +174,7 @@ def serve_with(function: WeakCallable, loop: "Optional[asyncio.AbstractEventLoop
     def serve(request: IncomingRequest) -> None:
         alive = function.get()
         if alive is None:
-            request.reply_error(-32601, f"who served {request.method} is gone")
+            _answer(request.reply_error, -32601, f"who served {request.method} is gone")
             return
         try:
             result = alive(request.method, request.params)
@@ -150,11 +183,8 @@ def serve_with(function: WeakCallable, loop: "Optional[asyncio.AbstractEventLoop
                     raise TypeError("a coroutine can serve only when it was registered from a running event loop")
                 asyncio.run_coroutine_threadsafe(_reply_later(request, result), loop)
                 return
-            request.reply(result)
-        except RemoteError as error:
-            request.reply_error(error.code, error.message, error.data)
+            _answer(request.reply, result)
         except Exception as error:  # noqa: BLE001 - whatever the handler raises is the helper's answer
-            _log.exception("the handler of %s failed", request.method)
             _reply_failure(request, error)
 
     return serve
@@ -162,14 +192,24 @@ def serve_with(function: WeakCallable, loop: "Optional[asyncio.AbstractEventLoop
 
 async def _reply_later(request: IncomingRequest, result: Any) -> None:
     try:
-        request.reply(await result)
+        _answer(request.reply, await result)
     except Exception as error:  # noqa: BLE001
-        _log.exception("the handler of %s failed", request.method)
         _reply_failure(request, error)
 
 
 def _reply_failure(request: IncomingRequest, error: Exception) -> None:
+    if isinstance(error, RemoteError):  # meant for the helper as it is
+        _answer(request.reply_error, error.code, error.message, error.data)
+        return
+    _log.exception("the handler of %s failed", request.method, exc_info=error)
+    _answer(request.reply_error, -32000, f"{type(error).__name__}: {error}")
+
+
+def _answer(how: "Callable[..., None]", *arguments: Any) -> None:
+    """Replies, unless nobody waits for it any more: that is no failure of the handler."""
     try:
-        request.reply_error(-32000, f"{type(error).__name__}: {error}")
-    except HoldfastError:
-        pass  # nobody waits for it any more
+        how(*arguments)
+    except HoldfastError as error:
+        if error.code not in (ErrorCode.NOT_FOUND, ErrorCode.CLOSED, ErrorCode.OVERFLOW):
+            raise
+        _log.debug("an answer came too late: %s", error)

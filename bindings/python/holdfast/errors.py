@@ -32,6 +32,7 @@ class ErrorCode(enum.IntEnum):
     OVERFLOW = 19
     PROTOCOL = 20
     CANCELLED = 21
+    CANNOT_CREATE = 22
 
 
 class HoldfastError(Exception):

@@ -9,21 +9,22 @@ import logging
 import threading
 from typing import Any, Callable, Dict, List, Optional
 
+from ._handle import Handle, lock
 from ._library import encoded, lib, take_text
 from ._support import Seconds, Target, WeakCallable, keep, milliseconds, no_release, released
-from ._waiting import SLICE_MS, beside, wait_interruptibly
-from .calls import Call, Handle, Registration, dumped, on_answered, on_notified, on_served, serve_with, taken
+from ._waiting import SLICE_MS, beside, beside_async, settler, wait_interruptibly
+from .calls import PASSED_ON, Asks, Call, Registration, Wish, dumped, on_answered, on_notified, on_served, serve_with, taken
 from .errors import check, error_of
 from .session import Session
 
 _log = logging.getLogger("holdfast")
 
 
-class Hold(Handle):
+class Hold(Handle, Asks):
     """Proof that the helper is wanted. Dropping it releases it."""
 
     def __init__(self, pointer: int) -> None:
-        super().__init__(pointer, lib.hf_hold_free)
+        super().__init__(pointer, lib.hf_hold_free, lib.hf_hold_release)
         self._registrations: "List[Registration]" = []
 
     def __enter__(self) -> "Hold":
@@ -33,10 +34,12 @@ class Hold(Handle):
         self.close()
 
     def close(self) -> None:
-        """Releases it. Requests under way are answered or fail; everything else is Closed from now on."""
-        for registration in self._registrations:
+        """Releases it. Requests that were sent are answered or fail; everything else is Closed from now on, and whoever
+        waits on it is told so."""
+        with lock:
+            registrations, self._registrations = self._registrations, []
+        for registration in registrations:
             registration.close()
-        self._registrations.clear()
         super().close()
 
     release = close
@@ -44,33 +47,30 @@ class Hold(Handle):
     def wait_ready(self, timeout: "Optional[Seconds]" = 30.0) -> int:
         """Waits until the helper is ready; returns its generation."""
         generation = ctypes.c_uint64()
-        wait_interruptibly(lambda ms: int(lib.hf_hold_wait_ready(self._get(), ms, ctypes.byref(generation))), timeout)
+        with self._owned as pointer:
+            wait_interruptibly(lambda ms: int(lib.hf_hold_wait_ready(pointer, ms, ctypes.byref(generation))), timeout)
         return generation.value
 
-    def request(
-        self,
-        method: str,
-        params: Any = None,
-        *,
-        timeout: "Optional[Seconds]" = 30.0,
-        idempotent: bool = False,
-        generation: int = 0,
-    ) -> Any:
-        """Sends a request and returns its result. RemoteError for an error of the helper; Closed when the transport closed
-        before the answer; TimedOut; GaveUp; Overflow. `generation`: only to that one."""
-        arguments = (encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation)
+    async def wait_ready_async(self, timeout: "Optional[Seconds]" = 30.0) -> int:
+        """As wait_ready(), for an event loop."""
+        return await beside_async(lambda: self.wait_ready(timeout))
+
+    def _ask(self, wish: Wish) -> Any:
         reply = ctypes.c_void_p()
-        if threading.current_thread() is threading.main_thread():
-            call = ctypes.c_void_p()
-            check(lib.hf_hold_start_and_wait(self._get(), *arguments, SLICE_MS, ctypes.byref(call)))
-            if not lib.hf_call_done(call):
-                return Call(call.value or 0).wait()
-            try:
-                check(lib.hf_call_wait(call, 0, ctypes.byref(reply)))
-            finally:
-                lib.hf_call_free(call)
+        arguments = wish.arguments()
+        if threading.current_thread() is not threading.main_thread():
+            with self._owned as pointer:
+                check(lib.hf_hold_request(pointer, *arguments, ctypes.byref(reply)))
             return taken(reply.value or 0)
-        check(lib.hf_hold_request(self._get(), *arguments, ctypes.byref(reply)))
+        call = ctypes.c_void_p()
+        with self._owned as pointer:
+            check(lib.hf_hold_start_and_wait(pointer, *arguments, SLICE_MS, ctypes.byref(call)))
+        if not lib.hf_call_done(call):
+            return Call(call.value or 0).wait()
+        try:
+            check(lib.hf_call_wait(call, 0, ctypes.byref(reply)))
+        finally:
+            lib.hf_call_free(call)
         return taken(reply.value or 0)
 
     def start(
@@ -82,12 +82,10 @@ class Hold(Handle):
         idempotent: bool = False,
         generation: int = 0,
     ) -> Call:
-        """The same without waiting for the answer."""
-        return self._started((encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation))
-
-    def _started(self, arguments: "tuple[Any, ...]") -> Call:
+        """As request(), without waiting for the answer."""
+        wish = Wish(method, params, timeout, idempotent, generation)
         call = ctypes.c_void_p()
-        check(lib.hf_hold_start(self._get(), *arguments, ctypes.byref(call)))
+        check(self._call(lib.hf_hold_start, *wish.arguments(), ctypes.byref(call)))
         return Call(call.value or 0)
 
     def request_then(
@@ -103,6 +101,15 @@ class Hold(Handle):
         """As start(); the answer comes by then(error, result, generation), exactly once, on a thread of the library. Unlike
         a subscriber, `then` is kept until it was called."""
 
+        def told(error: "Optional[Exception]", result: Any, answered_by: int) -> None:
+            try:
+                then(error, result, answered_by)
+            except Exception:  # noqa: BLE001 - there is nobody to raise it to
+                _log.exception("what was to happen after %s failed", method)
+
+        return self._start_with(Wish(method, params, timeout, idempotent, generation), told)
+
+    def _start_with(self, wish: Wish, then: "Callable[[Optional[Exception], Any, int], Any]", flags: int = 0) -> Call:
         def answered(code: int, message: str, reply: int) -> None:
             error: "Optional[Exception]" = None
             result = None
@@ -114,20 +121,15 @@ class Hold(Handle):
                 result = taken(reply)
             except Exception as raised:  # noqa: BLE001 - it belongs to `then`
                 error = raised
-            try:
-                then(error, result, answered_by)
-            except Exception:  # noqa: BLE001 - there is nobody to raise it to
-                _log.exception("what was to happen after %s failed", method)
+            then(error, result, answered_by)
 
-        return self._started_with(
-            (encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation), answered
-        )
-
-    def _started_with(self, arguments: "tuple[Any, ...]", answered: "Callable[[int, str, int], None]") -> Call:
-        target = Target(answered)
-        keep(target)
+        # Before the target is kept: what fails here leaves nothing behind.
+        arguments = wish.arguments(flags)
         call = ctypes.c_void_p()
-        check(lib.hf_hold_start_with(self._get(), *arguments, on_answered, target.number, released, ctypes.byref(call)))
+        with self._owned as pointer:
+            target = Target(answered)
+            keep(target)
+            check(lib.hf_hold_start_with(pointer, *arguments, on_answered, target.number, released, ctypes.byref(call)))
         return Call(call.value or 0)
 
     async def request_async(
@@ -139,31 +141,15 @@ class Hold(Handle):
         idempotent: bool = False,
         generation: int = 0,
     ) -> Any:
-        """As request(), for an event loop. Cancelling the task cancels the request."""
+        """As request(), for an event loop. Cancelling the task cancels the request. No callback of anybody else, however
+        slow, stands between the answer and the loop."""
+        return await self._ask_async(Wish(method, params, timeout, idempotent, generation))
+
+    async def _ask_async(self, wish: Wish) -> Any:
         loop = asyncio.get_running_loop()
         future: "asyncio.Future[Any]" = loop.create_future()
-
-        def settle(error: "Optional[BaseException]", result: Any) -> None:
-            if not future.done():
-                future.set_exception(error) if error is not None else future.set_result(result)
-
-        def answered(code: int, message: str, reply: int) -> None:
-            error: "Optional[BaseException]" = None
-            result = None
-            try:
-                if code != 0:
-                    raise error_of(code, message)
-                result = taken(reply)
-            except Exception as raised:  # noqa: BLE001 - it belongs to who awaits
-                error = raised
-            try:
-                loop.call_soon_threadsafe(settle, error, result)
-            except RuntimeError:
-                pass  # the loop is closed: nobody awaits
-
-        handle = self._started_with(
-            (encoded(method), dumped(params), milliseconds(timeout), 1 if idempotent else 0, generation), answered
-        )
+        settle = settler(loop, future)
+        handle = self._start_with(wish, lambda error, result, _: settle(error, result), PASSED_ON)
         try:
             return await future
         except asyncio.CancelledError:
@@ -172,7 +158,7 @@ class Hold(Handle):
 
     def notify(self, method: str, params: Any = None) -> None:
         """Sends a notification to the present generation."""
-        check(lib.hf_hold_notify(self._get(), encoded(method), dumped(params)))
+        check(self._call(lib.hf_hold_notify, encoded(method), dumped(params)))
 
     def subscribe(self, method: str, function: "Callable[[str, Any], Any]") -> Registration:
         """Calls function(method, params) for notifications of a method, or of all with "*". A bound method does not keep its
@@ -190,7 +176,7 @@ class Hold(Handle):
 
         target = Target(notified)
         out = ctypes.c_void_p()
-        check(lib.hf_hold_subscribe(self._get(), encoded(method), on_notified, target.number, no_release, ctypes.byref(out)))
+        check(self._call(lib.hf_hold_subscribe, encoded(method), on_notified, target.number, no_release, ctypes.byref(out)))
         return self._registered(Registration(out.value or 0, target))
 
     def serve(self, method: str, function: "Callable[[str, Any], Any]") -> Registration:
@@ -203,37 +189,40 @@ class Hold(Handle):
             loop = None
         target = Target(serve_with(WeakCallable(function), loop))
         out = ctypes.c_void_p()
-        check(lib.hf_hold_serve(self._get(), encoded(method), on_served, target.number, no_release, ctypes.byref(out)))
+        check(self._call(lib.hf_hold_serve, encoded(method), on_served, target.number, no_release, ctypes.byref(out)))
         return self._registered(Registration(out.value or 0, target))
 
     def _registered(self, registration: Registration) -> Registration:
-        self._registrations = [one for one in self._registrations if not one.closed]
-        self._registrations.append(registration)
+        with lock:
+            self._registrations = [one for one in self._registrations if not one.closed] + [registration]
         return registration
 
     def replace(self, seen: int, timeout: "Optional[Seconds]" = 30.0) -> int:
         """Sees to it that another generation than `seen` is there, and waits for it."""
-        pointer = self._get()
+        return beside(lambda: self._replace(seen, timeout))
 
-        def replace() -> int:
-            generation = ctypes.c_uint64()
-            check(lib.hf_hold_replace(pointer, seen, milliseconds(timeout), ctypes.byref(generation)))
-            return generation.value
+    async def replace_async(self, seen: int, timeout: "Optional[Seconds]" = 30.0) -> int:
+        """As replace(), for an event loop."""
+        return await beside_async(lambda: self._replace(seen, timeout))
 
-        return beside(replace)
+    def _replace(self, seen: int, timeout: "Optional[Seconds]") -> int:
+        generation = ctypes.c_uint64()
+        check(self._call(lib.hf_hold_replace, seen, milliseconds(timeout), ctypes.byref(generation)))
+        return generation.value
 
     def retry(self) -> None:
         """After GaveUp, or during a pause: try again now."""
-        check(lib.hf_hold_retry(self._get()))
+        check(self._call(lib.hf_hold_retry))
 
     def session(self, open: "Optional[Callable[[Session], Any]]" = None) -> "Session":
-        """Requests that need to be opened on each new generation first: open(session) does it."""
+        """Requests that need to be opened on each new generation first: open(inside) does it. What is asked through
+        `inside`, from any thread until it returns, goes to that generation."""
         return Session.of(self, open)
 
     @property
     def status(self) -> "Dict[str, Any]":
         text = ctypes.c_void_p()
-        check(lib.hf_hold_status(self._get(), ctypes.byref(text)))
+        check(self._call(lib.hf_hold_status, ctypes.byref(text)))
         return dict(json.loads(take_text(text)))
 
     @property

@@ -3,11 +3,12 @@ arguments.
 
     router = holdfast.HookRouter(session_of=lambda *args, **kw: kw.get("session_id"))
     router.install("post_tool_call", manager.hooks["post_tool_call"])   # as often as you like
-    router.listen("post_tool_call", session_id, provider.on_tool_call)  # held weakly
+    router.listen("post_tool_call", session_id, provider.on_tool_call)  # does not keep the provider alive
 
 One dispatcher per live list, however often install() is called; a list that the host rebuilt gets it again. An event goes
-to the newest living listener of its session, and to nobody else. An event whose session cannot be told is dropped,
-counted and warned about.
+to the newest living listener of its session, and to nobody else. An event that names no session goes to the only session
+that listens; when several do, it is dropped, counted and warned about. A bound method is held weakly; any other function is
+kept until unlisten() or forget().
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class HookRouter:
             return False
 
     def listen(self, hook: str, session: str, function: "Callable[..., Any]") -> None:
-        """A bound method does not keep its object alive; the newest listener of a session is the one that hears."""
+        """A bound method does not keep its object alive, anything else is kept; the newest listener of a session is the one
+        that hears."""
         with self._lock:
             sessions = self._listeners.setdefault(hook, {})
             alive = [one for one in sessions.get(session, []) if one.get() is not None]

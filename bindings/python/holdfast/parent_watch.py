@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import weakref
 from typing import Any, Callable, Optional
 
+from ._handle import Handle
 from ._library import WATCH_FIRED, lib, take_text
 from ._support import Options, Seconds, Target, keep, milliseconds, released, target_of
-from .errors import Closed, check
+from .errors import check
 
 PARENT_VARIABLE = "HOLDFAST_PARENT"
 _WHY = {1: "parent_gone", 2: "idle"}
@@ -24,7 +24,7 @@ def _fired(number: "Optional[int]", why: int) -> None:
 _on_fired = WATCH_FIRED(_fired)
 
 
-class ParentWatch:
+class ParentWatch(Handle):
     """Fires when the parent process is gone ("parent_gone") or touch() was not called for `idle` seconds ("idle").
 
     With `fired` a thread calls it once; `ParentWatch(fired=ParentWatch.exit_now)` is the shortest use. Without, poll fileno() and
@@ -52,18 +52,12 @@ class ParentWatch:
             callback, number = _on_fired, target.number
         with Options(values) as pointer:
             check(lib.hf_parent_watch_new(pointer, callback, number, release, ctypes.byref(out)))
-        self._pointer = out.value or 0
-        self._finalizer = weakref.finalize(self, lib.hf_parent_watch_free, self._pointer)
+        super().__init__(out.value or 0, lib.hf_parent_watch_free, at_exit=True)
 
     @staticmethod
     def exit_now(_: str) -> None:
         """Ends this process at once, without clean-up: for workers that have nothing to save."""
         os._exit(0)
-
-    def _get(self) -> int:
-        if not self._finalizer.alive:
-            raise Closed("this watch was closed")
-        return self._pointer
 
     def __enter__(self) -> "ParentWatch":
         return self
@@ -71,18 +65,15 @@ class ParentWatch:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def close(self) -> None:
-        self._finalizer()
-
     def fileno(self) -> int:
-        return int(lib.hf_parent_watch_fd(self._get()))
+        return int(self._call(lib.hf_parent_watch_fd))
 
     def fired(self) -> "Optional[str]":
-        return _WHY.get(lib.hf_parent_watch_fired(self._get()))
+        return _WHY.get(self._call(lib.hf_parent_watch_fired))
 
     def touch(self) -> None:
         """Not idle: the limit counts from now again."""
-        lib.hf_parent_watch_touch(self._get())
+        self._call(lib.hf_parent_watch_touch)
 
 
 def describe_self() -> str:

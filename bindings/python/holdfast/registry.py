@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import json
-import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
+from ._handle import Handle
 from ._library import AFTER_RESTART, encoded, lib, take_text
 from ._support import Options, Seconds, milliseconds
-from .errors import Closed, check
+from .errors import check
 
 Entry = Dict[str, Any]
 
@@ -22,7 +22,7 @@ def _stop_values(grace: "Optional[Seconds]", patience: "Optional[Seconds]", now:
     }
 
 
-class Registry:
+class Registry(Handle):
     """See docs/registry.md. `host` is the name this host goes by at each of its starts."""
 
     def __init__(
@@ -48,13 +48,7 @@ class Registry:
         }
         with Options(values) as pointer:
             check(lib.hf_registry_open(pointer, ctypes.byref(out)))
-        self._pointer = out.value or 0
-        self._finalizer = weakref.finalize(self, lib.hf_registry_free, self._pointer)
-
-    def _get(self) -> int:
-        if not self._finalizer.alive:
-            raise Closed("this registry was closed")
-        return self._pointer
+        super().__init__(out.value or 0, lib.hf_registry_free, at_exit=True)
 
     def __enter__(self) -> "Registry":
         return self
@@ -64,7 +58,7 @@ class Registry:
 
     def close(self) -> None:
         """Ends no process. Entries of living ones stay, for the next start of this host."""
-        self._finalizer()
+        super().close()
 
     def register(
         self,
@@ -100,12 +94,12 @@ class Registry:
     ) -> Entry:
         text = ctypes.c_void_p()
         with Options({"label": label, "session": session, "task": task, "argv": argv}) as pointer:
-            check(function(self._get(), number, pointer, ctypes.byref(text)))
+            check(self._call(function, number, pointer, ctypes.byref(text)))
         return dict(json.loads(take_text(text)))
 
     def _find(self, by: str, value: "Optional[str]" = None) -> "List[Entry]":
         text = ctypes.c_void_p()
-        check(lib.hf_registry_find(self._get(), encoded(by), encoded(value), ctypes.byref(text)))
+        check(self._call(lib.hf_registry_find, encoded(by), encoded(value), ctypes.byref(text)))
         return list(json.loads(take_text(text)))
 
     def all(self) -> "List[Entry]":
@@ -125,12 +119,12 @@ class Registry:
         return next((entry for entry in self.all() if entry["id"] == id), None)
 
     def has_active(self, session: str) -> bool:
-        return bool(lib.hf_registry_has_active(self._get(), encoded(session)))
+        return bool(self._call(lib.hf_registry_has_active, encoded(session)))
 
     def _end(self, what: str, value: "Optional[str]", options: "Dict[str, Any]") -> "Dict[str, Any]":
         text = ctypes.c_void_p()
         with Options(options) as pointer:
-            check(lib.hf_registry_end(self._get(), encoded(what), encoded(value), pointer, ctypes.byref(text)))
+            check(self._call(lib.hf_registry_end, encoded(what), encoded(value), pointer, ctypes.byref(text)))
         return dict(json.loads(take_text(text)))
 
     def end(
@@ -150,7 +144,7 @@ class Registry:
         return self._end("all", None, _stop_values(grace, patience, now))
 
     def forget(self, id: str) -> bool:
-        return bool(lib.hf_registry_forget(self._get(), encoded(id)))
+        return bool(self._call(lib.hf_registry_forget, encoded(id)))
 
     def after_restart(
         self,
@@ -175,8 +169,8 @@ class Registry:
         word = encoded(policy) if isinstance(policy, str) else None
         with Options(_stop_values(grace, patience, now)) as pointer:
             check(
-                lib.hf_registry_after_restart(
-                    self._get(), word, AFTER_RESTART(decide), None, pointer, ctypes.byref(text)
+                self._call(
+                    lib.hf_registry_after_restart, word, AFTER_RESTART(decide), None, pointer, ctypes.byref(text)
                 )
             )
         report = dict(json.loads(take_text(text)))
@@ -186,17 +180,17 @@ class Registry:
 
     def fileno(self) -> int:
         """Readable when some registered process has ended since collect() was last called."""
-        return int(lib.hf_registry_poll_fd(self._get()))
+        return int(self._call(lib.hf_registry_poll_fd))
 
     def collect(self) -> "List[Entry]":
         """Those that have ended since the last call, each told once."""
         text = ctypes.c_void_p()
-        check(lib.hf_registry_collect(self._get(), ctypes.byref(text)))
+        check(self._call(lib.hf_registry_collect, ctypes.byref(text)))
         return list(json.loads(take_text(text)))
 
     def expire(self, now_ms: "Optional[int]" = None) -> int:
         """Forgets the finished whose time is over; says how many."""
-        return int(lib.hf_registry_expire(self._get(), self.clock_ms() if now_ms is None else now_ms))
+        return int(self._call(lib.hf_registry_expire, self.clock_ms() if now_ms is None else now_ms))
 
     @staticmethod
     def clock_ms() -> int:

@@ -6,12 +6,13 @@ import ctypes
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
+from ._handle import Handle
 from ._library import SESSION_OPEN, encoded, lib
-from ._support import Seconds, Target, WeakCallable, milliseconds, no_release, target_of
-from ._waiting import beside
-from .calls import dumped, taken
+from ._support import Seconds, Target, WeakCallable, no_release, target_of
+from ._waiting import beside, beside_async
+from .calls import Asks, Wish, taken
 from .errors import ErrorCode, HoldfastError, check
 
 if TYPE_CHECKING:
@@ -25,8 +26,10 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
     if target is None:
         lib.hf_set_message(b"the session is gone")
         return 18
+    given = Session(inside or 0, lambda _: over.set())
+    over = threading.Event()
     try:
-        target.call(Session(inside or 0, owned=False))
+        target.call(given)
         return 0
     except HoldfastError as error:
         _raised_in_open.error = error
@@ -36,20 +39,25 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
         _raised_in_open.error = error
         lib.hf_set_message(encoded(f"{type(error).__name__}: {error}"))
         return 20
+    finally:
+        given.close()
+        over.wait()  # what is behind it goes with this call: who still asks through it comes out first
 
 
 _on_open = SESSION_OPEN(_open)
 
 
-class Session:
+def _left_of(wish: Wish, end: "Optional[float]") -> Wish:
+    return wish._replace(timeout=None if end is None else max(0.0, end - time.monotonic()))
+
+
+class Session(Handle, Asks):
     """Requests that belong together. It does not keep the helper alive."""
 
-    def __init__(self, pointer: int, owned: bool = True) -> None:
-        self._pointer = pointer
+    def __init__(self, pointer: int, free: "Callable[[int], Any]" = lib.hf_session_free) -> None:
+        super().__init__(pointer, free)
         self._target: "Optional[Target]" = None
         self._hold: "Callable[[], Optional[Hold]]" = lambda: None
-        if owned:
-            weakref.finalize(self, lib.hf_session_free, pointer)
 
     @staticmethod
     def of(hold: "Hold", open: "Optional[Callable[[Session], Any]]") -> "Session":
@@ -62,13 +70,27 @@ class Session:
 
         target = Target(opened)
         out = ctypes.c_void_p()
-        check(lib.hf_hold_session(hold._get(), _on_open, target.number, no_release, ctypes.byref(out)))
+        check(hold._call(lib.hf_hold_session, _on_open, target.number, no_release, ctypes.byref(out)))
         session = Session(out.value or 0)
         session._target = target
         session._hold = weakref.ref(hold)
         return session
 
-    def request(
+    def _ask(self, wish: Wish) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return self._send(wish)
+        # The usual case, it is open already, needs no other thread to hear a Ctrl-C.
+        end = None if wish.timeout is None else time.monotonic() + wish.timeout
+        hold, straight = self._straight(wish)
+        if hold is not None:
+            try:
+                return hold._ask(straight)
+            except HoldfastError as error:
+                if not self._goes_on(wish, hold, error):
+                    raise
+        return beside(lambda: [self._send(_left_of(wish, end))])[0]
+
+    async def request_async(
         self,
         method: str,
         params: Any = None,
@@ -77,40 +99,36 @@ class Session:
         idempotent: bool = False,
         generation: int = 0,
     ) -> Any:
-        """As Hold.request(), after the session was opened on the generation it goes to."""
-        if threading.current_thread() is not threading.main_thread():
-            return self._request(method, params, timeout, idempotent, generation)
-        # The usual case, it is open already, needs no other thread to hear a Ctrl-C.
+        """As request(), for an event loop. Cancelling the task cancels the request; an opening that is under way for it
+        goes on, on a thread of its own."""
+        wish = Wish(method, params, timeout, idempotent, generation)
         end = None if timeout is None else time.monotonic() + timeout
-        hold, opened = self._hold(), self.open_on
-        if hold is not None and not hold.closed and opened != 0 and generation in (0, opened):
+        hold, straight = self._straight(wish)
+        if hold is not None:
             try:
-                return hold.request(method, params, timeout=timeout, generation=opened)
+                return await hold._ask_async(straight)
             except HoldfastError as error:
-                lost = error.code == ErrorCode.CLOSED and idempotent and not hold.closed
-                if generation != 0 or not (lost or error.code == ErrorCode.SUPERSEDED):
+                if not self._goes_on(wish, hold, error):
                     raise
-        left = None if end is None else max(0.0, end - time.monotonic())
+        return await beside_async(lambda: self._send(_left_of(wish, end)))
 
-        def slowly() -> "List[Any]":
-            return [self._request(method, params, left, idempotent, generation)]
+    def _straight(self, wish: Wish) -> "Tuple[Optional[Hold], Wish]":
+        """When it is open already: the hold, and the wish as it can ask for it without us."""
+        hold, opened = self._hold(), self.open_on
+        if hold is None or hold.closed or opened == 0 or wish.generation not in (0, opened):
+            return None, wish
+        return hold, wish._replace(idempotent=False, generation=opened)
 
-        return beside(slowly)[0]
+    @staticmethod
+    def _goes_on(wish: Wish, hold: "Hold", error: HoldfastError) -> bool:
+        """The generation that it was open on is gone: is it to be opened on the next one?"""
+        lost = error.code == ErrorCode.CLOSED and wish.idempotent and not hold.closed
+        return wish.generation == 0 and (lost or error.code == ErrorCode.SUPERSEDED)
 
-    def _request(
-        self, method: str, params: Any, timeout: "Optional[Seconds]", idempotent: bool, generation: int
-    ) -> Any:
+    def _send(self, wish: Wish) -> Any:
         reply = ctypes.c_void_p()
         _raised_in_open.error = None
-        code = lib.hf_session_request(
-            self._pointer,
-            encoded(method),
-            dumped(params),
-            milliseconds(timeout),
-            1 if idempotent else 0,
-            generation,
-            ctypes.byref(reply),
-        )
+        code = self._call(lib.hf_session_request, *wish.arguments(), ctypes.byref(reply))
         raised = _raised_in_open.error
         _raised_in_open.error = None
         if code != 0 and raised is not None:
@@ -121,4 +139,4 @@ class Session:
     @property
     def open_on(self) -> int:
         """The generation it is open on; 0 when it is not."""
-        return int(lib.hf_session_open_on(self._pointer))
+        return int(self._call(lib.hf_session_open_on))

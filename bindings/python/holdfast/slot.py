@@ -5,23 +5,22 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import weakref
 from typing import Any, Dict, List, Optional, Sequence
 
+from ._handle import Handle
 from ._library import encoded, lib, take_text
 from ._support import Options, Seconds, milliseconds
-from .errors import Closed, check
+from .errors import check
 
 
-class Slot:
+class Slot(Handle):
     """Ownership of a slot. Dropping it releases the slot.
 
         slot = holdfast.Slot.acquire("/var/lib/app", "writer", if_held="wait", wait=10)
     """
 
     def __init__(self, pointer: int) -> None:
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, lib.hf_slot_free, pointer)
+        super().__init__(pointer, lib.hf_slot_free, at_exit=True)
 
     @classmethod
     def acquire(
@@ -63,62 +62,55 @@ class Slot:
             return cls(out.value), None
         return None, dict(json.loads(take_text(attached)))
 
-    def _get(self) -> int:
-        if not self._finalizer.alive:
-            raise Closed("this slot was released")
-        return self._pointer
-
     def __enter__(self) -> "Slot":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.release()
+        self.close()
 
     def release(self) -> None:
-        self._finalizer()
-
-    close = release
+        self.close()
 
     @property
     def epoch(self) -> int:
         """A number that grows with each ownership: shown by whoever writes shared data."""
-        return int(lib.hf_slot_epoch(self._get()))
+        return int(self._call(lib.hf_slot_epoch))
 
     def progress(self, done: int, total: int = 0, status: str = "") -> None:
         """How far the start has come. Patience of contenders moves with `done`."""
-        check(lib.hf_slot_progress(self._get(), done, total, encoded(status)))
+        check(self._call(lib.hf_slot_progress, done, total, encoded(status)))
 
     def extend_patience(self, more: Seconds) -> None:
-        check(lib.hf_slot_extend_patience(self._get(), milliseconds(more)))
+        check(self._call(lib.hf_slot_extend_patience, milliseconds(more)))
 
     def set_status(self, status: str) -> None:
-        check(lib.hf_slot_set_status(self._get(), encoded(status)))
+        check(self._call(lib.hf_slot_set_status, encoded(status)))
 
     def set_address(self, address: str) -> None:
-        check(lib.hf_slot_set_address(self._get(), encoded(address)))
+        check(self._call(lib.hf_slot_set_address, encoded(address)))
 
     def starting(self) -> None:
-        check(lib.hf_slot_set_phase(self._get(), b"starting"))
+        check(self._call(lib.hf_slot_set_phase, b"starting"))
 
     def ready(self) -> None:
-        check(lib.hf_slot_set_phase(self._get(), b"ready"))
+        check(self._call(lib.hf_slot_set_phase, b"ready"))
 
     def draining(self) -> None:
-        check(lib.hf_slot_set_phase(self._get(), b"draining"))
+        check(self._call(lib.hf_slot_set_phase, b"draining"))
 
     @property
     def life_fd(self) -> int:
         """Who inherits it keeps successors out until it ends. It belongs to the slot."""
-        return int(lib.hf_slot_life_fd(self._get()))
+        return int(self._call(lib.hf_slot_life_fd))
 
     @property
     def watch_fd(self) -> int:
         """Readable when the lock file was touched from outside: then ask still_mine()."""
-        return int(lib.hf_slot_watch_fd(self._get()))
+        return int(self._call(lib.hf_slot_watch_fd))
 
     def still_mine(self) -> None:
         """Raises when the lock file was wiped away: drain and leave."""
-        check(lib.hf_slot_still_mine(self._get()))
+        check(self._call(lib.hf_slot_still_mine))
 
 
 def query(directory: "os.PathLike[str] | str", name: str) -> "Dict[str, Any]":

@@ -15,10 +15,11 @@ import json
 import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ._handle import Handle
 from ._library import lib, take_text
 from ._support import Options, Seconds, milliseconds
 from ._waiting import wait_interruptibly
-from .calls import Call, Handle, IncomingRequest, Registration
+from .calls import Call, IncomingRequest, Registration
 from .errors import check
 from .hold import Hold
 from .session import Session
@@ -32,6 +33,10 @@ _TIMES = (
 ).split()
 
 
+def _shut_down(pointer: int) -> None:
+    lib.hf_supervisor_shutdown(pointer, -1)
+
+
 class Supervisor(Handle):
     """Owns helpers. Collected, closed, or at the exit of the interpreter, it ends them by their stop plans."""
 
@@ -42,7 +47,8 @@ class Supervisor(Handle):
         out = ctypes.c_void_p()
         with Options({"profile": profile, "keeper_program": keeper_program}) as options:
             check(lib.hf_supervisor_new(options, ctypes.byref(out)))
-        super().__init__(out.value or 0, lib.hf_supervisor_free)
+        # Its end is waited for by whoever closes it; freed, it has none left.
+        super().__init__(out.value or 0, lib.hf_supervisor_free, _shut_down, at_exit=True)
 
     def __enter__(self) -> "Supervisor":
         return self
@@ -76,15 +82,16 @@ class Supervisor(Handle):
                 values[name] = [f"{key}={value}" for key, value in sorted(variables.items())]
         out = ctypes.c_void_p()
         with Options(values) as pointer:
-            check(lib.hf_supervisor_hold(self._get(), pointer, ctypes.byref(out)))
+            check(self._call(lib.hf_supervisor_hold, pointer, ctypes.byref(out)))
         return Hold(out.value or 0)
 
     def shutdown(self, timeout: "Optional[Seconds]" = None) -> None:
         """Ends all helpers and returns when nothing is left. Holds are Closed from now on."""
-        wait_interruptibly(lambda ms: int(lib.hf_supervisor_shutdown(self._get(), ms)), timeout)
+        with self._owned as pointer:
+            wait_interruptibly(lambda ms: int(lib.hf_supervisor_shutdown(pointer, ms)), timeout)
 
     @property
     def status(self) -> "List[Dict[str, Any]]":
         text = ctypes.c_void_p()
-        check(lib.hf_supervisor_status(self._get(), ctypes.byref(text)))
+        check(self._call(lib.hf_supervisor_status, ctypes.byref(text)))
         return list(json.loads(take_text(text)))

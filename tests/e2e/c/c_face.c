@@ -3,6 +3,7 @@
  */
 #include <holdfast.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,45 @@ static hf_error on_refuse(void* user, hf_session* inside) {
     return HF_PROTOCOL;
 }
 
+struct beside {
+    hf_hold* hold;
+    pthread_barrier_t start;
+};
+
+/* Uses a hold that another thread releases. */
+static void* use(void* argument) {
+    struct beside* beside = argument;
+    pthread_barrier_wait(&beside->start);
+    for (int i = 0; i < 3; ++i) {
+        char* json = NULL;
+        hf_reply* reply = NULL;
+        EXPECT(hf_hold_status(beside->hold, &json) == HF_OK);
+        hf_free(json);
+        const hf_error asked = hf_hold_request(beside->hold, "echo", "[1]", 10000, 0, 0, &reply);
+        EXPECT(asked == HF_OK || asked == HF_CLOSED);
+        hf_reply_free(reply);
+        const hf_error waited = hf_hold_wait_ready(beside->hold, 0, NULL);
+        EXPECT(waited == HF_OK || waited == HF_CLOSED);
+    }
+    return NULL;
+}
+
+static void release_beside_use(hf_supervisor* supervisor, const hf_options* spec) {
+    for (int i = 0; i < 1000; ++i) {
+        struct beside beside;
+        beside.hold = NULL;
+        pthread_t thread;
+        EXPECT(hf_supervisor_hold(supervisor, spec, &beside.hold) == HF_OK);
+        EXPECT(pthread_barrier_init(&beside.start, NULL, 2) == 0);
+        EXPECT(pthread_create(&thread, NULL, use, &beside) == 0);
+        pthread_barrier_wait(&beside.start);
+        hf_hold_release(beside.hold);
+        EXPECT(pthread_join(thread, NULL) == 0);
+        pthread_barrier_destroy(&beside.start);
+        hf_hold_free(beside.hold);
+    }
+}
+
 int main(int argc, char** argv) {
     struct seen seen;
     EXPECT(pipe(seen.pipe) == 0);
@@ -87,11 +127,7 @@ int main(int argc, char** argv) {
     EXPECT(hf_options_number(spec, "linger", 0) == HF_OK);
     hf_hold* hold = NULL;
     EXPECT(hf_supervisor_hold(supervisor, spec, &hold) == HF_OK);
-    EXPECT(hf_options_text(spec, "no_such_thing", "x") == HF_OK);
-    hf_hold* none = NULL;
-    EXPECT(hf_supervisor_hold(supervisor, spec, &none) == HF_INVALID_ARGUMENT && none == NULL);
-    EXPECT(strstr(hf_last_message(), "no_such_thing") != NULL);
-    hf_options_free(spec);
+    release_beside_use(supervisor, spec);
 
     uint64_t generation = 0;
     EXPECT(hf_hold_wait_ready(hold, 10000, &generation) == HF_OK && generation == 1);
@@ -123,6 +159,25 @@ int main(int argc, char** argv) {
     EXPECT(hear(&seen) == 'n');
     hf_registration_free(note);
     EXPECT(hear(&seen) == 'r');
+    /* Detached, it goes on after it was freed, and ends with its hold. */
+    hf_hold* second = NULL;
+    EXPECT(hf_supervisor_hold(supervisor, spec, &second) == HF_OK);
+    EXPECT(hf_hold_subscribe(second, "note", on_note, &seen, on_release, &note) == HF_OK);
+    hf_registration_detach(note);
+    hf_registration_free(note);
+    EXPECT(hf_hold_request(hold, "notify", "{\"count\":1}", 5000, 0, 0, &reply) == HF_OK);
+    hf_reply_free(reply);
+    EXPECT(hear(&seen) == 'n');
+    hf_hold_free(second);
+    EXPECT(hear(&seen) == 'r');
+    /* Without a callback nothing is taken, and what came with it is released. */
+    EXPECT(hf_hold_start_with(hold, "echo", NULL, 5000, 0, 0, NULL, &seen, on_release, NULL) ==
+           HF_INVALID_ARGUMENT);
+    EXPECT(hear(&seen) == 'r');
+    EXPECT(hf_hold_subscribe(hold, "note", NULL, &seen, on_release, &note) == HF_INVALID_ARGUMENT);
+    EXPECT(hear(&seen) == 'r');
+    EXPECT(hf_hold_serve(hold, "note", NULL, &seen, on_release, &note) == HF_INVALID_ARGUMENT);
+    EXPECT(hear(&seen) == 'r');
     hf_registration* served = NULL;
     EXPECT(hf_hold_serve(hold, "host.llm.complete", on_request, &seen, NULL, &served) == HF_OK);
     EXPECT(hf_hold_request(hold, "ask", "{\"what\":\"host.llm.complete\"}", 5000, 0, 0, &reply) == HF_OK);
@@ -147,6 +202,11 @@ int main(int argc, char** argv) {
     EXPECT(hf_hold_status(hold, &json) == HF_OK && strstr(json, "\"state\":\"ready\"") != NULL);
     hf_free(json);
     EXPECT(hf_hold_replace(hold, 1, 10000, &generation) == HF_OK && generation == 2);
+    EXPECT(hf_options_text(spec, "no_such_thing", "x") == HF_OK);
+    hf_hold* none = NULL;
+    EXPECT(hf_supervisor_hold(supervisor, spec, &none) == HF_INVALID_ARGUMENT && none == NULL);
+    EXPECT(strstr(hf_last_message(), "no_such_thing") != NULL);
+    hf_options_free(spec);
     hf_hold_release(hold);
     EXPECT(hf_hold_request(hold, "echo", NULL, 1000, 0, 0, &reply) == HF_CLOSED);
     hf_hold_free(hold);

@@ -38,7 +38,7 @@ fi
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 [ "$(pkg-config --modversion holdfast)" = "$(pkg-config --modversion holdfast-cpp)" ] || fail "two versions"
 # shellcheck disable=SC2046
-cc -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror -o "$work/c_face" \
+cc -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror -o "$work/c_face" -pthread \
     "$source/tests/e2e/c/c_face.c" $(pkg-config --cflags --libs holdfast)
 # shellcheck disable=SC2046
 c++ -Wall -Wextra -Werror -o "$work/cpp_face" "$source/tests/e2e/c/cpp_face.cpp" $(pkg-config --cflags --libs holdfast-cpp)

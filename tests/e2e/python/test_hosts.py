@@ -52,6 +52,8 @@ class Hosts(HoldfastTest):
     def test_a_fork_has_no_holds_and_harms_nothing(self) -> None:
         out = self.run_host(
             """
+            import warnings
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # since 3.12, whoever forks beside threads
             kept = hold()
             pid = kept.request("pid")
             child = os.fork()

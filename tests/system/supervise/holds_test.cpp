@@ -65,18 +65,31 @@ TEST_F(SupervisorTest, AReleasedHoldIsClosed) {
 TEST_F(SupervisorTest, AHelperLingersForTheNextHold) {
     Supervisor supervisor = make();
     HelperSpec spec = helper();
-    spec.linger = 400ms;
+    spec.linger = 30s; // longer than a loaded machine takes to come back
     int first = 0;
     {
         auto hold = supervisor.hold(spec);
         first = number(hold->request("pid"));
     }
+    EXPECT_EQ(helpers(), std::vector<pid_t>{first}) << "nobody holds it, and it is there";
     {
         auto hold = supervisor.hold(spec);
         EXPECT_EQ(number(hold->request("pid")), first);
         EXPECT_EQ(hold->status().starts, 1U);
     }
+    ASSERT_TRUE(supervisor.shutdown().has_value());
     expect_nothing_left();
+}
+
+TEST_F(SupervisorTest, ALingerEnds) {
+    Supervisor supervisor = make();
+    HelperSpec spec = helper();
+    spec.linger = 200ms;
+    {
+        auto hold = supervisor.hold(spec);
+        ASSERT_TRUE(hold->request("pid").has_value());
+    }
+    expect_nothing_left(20s);
 }
 
 TEST_F(SupervisorTest, AHoldDuringTheStopGetsANewGeneration) {
@@ -158,6 +171,20 @@ TEST_F(SupervisorTest, BadSpecsAreRefusedBeforeAnythingStarts) {
     EXPECT_EQ(supervisor.hold(spec).error().code, Errc::invalid_argument);
     spec = helper();
     spec.extra_environment = {"novalue"};
+    EXPECT_EQ(supervisor.hold(spec).error().code, Errc::invalid_argument);
+    EXPECT_TRUE(helpers().empty());
+}
+
+TEST_F(SupervisorTest, BadSpecsAreRefusedForAKnownHelperToo) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    ASSERT_TRUE(hold->request("echo").has_value());
+    HelperSpec spec = helper();
+    spec.stop_plan = "nonsense";
+    EXPECT_EQ(supervisor.hold(spec).error().code, Errc::invalid_argument);
+    hold->release(); // known, and not running: this spec would have started it
+    EXPECT_TRUE(harness::eventually(
+        Deadline::in(20s), [&] { return supervisor.status()[0].second.state == HelperState::idle; }));
     EXPECT_EQ(supervisor.hold(spec).error().code, Errc::invalid_argument);
     EXPECT_TRUE(helpers().empty());
 }

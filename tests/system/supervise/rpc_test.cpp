@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -92,6 +93,26 @@ TEST_F(SupervisorTest, DeadlinesAndCancellationEndACall) {
     EXPECT_EQ(text_of(hold->request("echo", "[2]")), "[2]");
 }
 
+TEST_F(SupervisorTest, TheHelperIsToldOfACancellationInItsDialect) {
+    Supervisor supervisor = make();
+    for (const RpcCancel cancel : {RpcCancel::silent, RpcCancel::lsp, RpcCancel::mcp}) {
+        HelperSpec spec = helper({"--framing=content-length"});
+        spec.framing = RpcFraming::content_length;
+        spec.cancel = cancel;
+        auto hold = supervisor.hold(spec);
+        ASSERT_TRUE(hold->wait_ready().has_value());
+        auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = std::nullopt}); // its first: id 1
+        call->cancel();
+        EXPECT_EQ(call->wait(5s).error().code, Errc::cancelled);
+        EXPECT_EQ(hold->request("sleep", R"({"ms":60000})", {.timeout = 50ms}).error().code, Errc::timed_out);
+        const char* told = cancel == RpcCancel::lsp ? R"(["$/cancelRequest 1","$/cancelRequest 2"])"
+                           : cancel == RpcCancel::mcp
+                               ? R"(["notifications/cancelled 1","notifications/cancelled 2"])"
+                               : "[]";
+        EXPECT_EQ(text_of(hold->request("cancelled")), told);
+    }
+}
+
 TEST_F(SupervisorTest, AnswersComeByCallbackToo) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
@@ -100,7 +121,13 @@ TEST_F(SupervisorTest, AnswersComeByCallbackToo) {
         ASSERT_TRUE(hold->start("echo", core::cat('[', i, ']'), {},
                                 [&](Result<Reply> reply) { seen.add(text_of(reply)); }));
     EXPECT_EQ(seen.wait_for(100).size(), 100U);
-    EXPECT_EQ(seen.wait_for(100)[99], "[99]");
+    std::vector<std::string> texts = seen.wait_for(100);
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 100; ++i)
+        wanted.push_back(core::cat('[', i, ']'));
+    std::ranges::sort(texts); // their order is not promised
+    std::ranges::sort(wanted);
+    EXPECT_EQ(texts, wanted);
 }
 
 TEST_F(SupervisorTest, NotificationsReachSubscribersAcrossARespawn) {
@@ -216,6 +243,23 @@ TEST_F(SupervisorTest, SessionsOpenOnceOnEachGeneration) {
     EXPECT_EQ(session.open_on(), 2U);
     hold->release();
     EXPECT_EQ(session.request("echo").error().code, Errc::closed);
+}
+
+TEST_F(SupervisorTest, AnOpeningMayAskFromAnyThread) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    std::optional<Session> session;
+    session.emplace(hold->session([&](Session& on) -> Result<void> {
+        std::string other;
+        std::thread thread([&] { other = text_of(on.request("echo", "[1]", {.timeout = 20s})); });
+        thread.join();
+        EXPECT_EQ(other, "[1]") << "through what it was given, from another thread";
+        EXPECT_EQ(text_of(session->request("echo", "[2]", {.timeout = 20s})), "[2]")
+            << "through the session itself, from its own";
+        return {};
+    }));
+    EXPECT_EQ(text_of(session->request("echo", "[3]")), "[3]");
+    EXPECT_EQ(number(session->request("count")), 3);
 }
 
 TEST_F(SupervisorTest, ASessionThatCannotOpenSaysSo) {

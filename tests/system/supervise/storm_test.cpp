@@ -32,10 +32,8 @@ long resident_kb() {
 }
 
 int trials() {
-    // 3000 take 15 s on a machine that has nothing else to do, and minutes on one that has: a third by
-    // default.
-    const char* given = std::getenv("HOLDFAST_TRIALS");
-    return given != nullptr ? std::atoi(given) : 1000;
+    const char* given = std::getenv("HOLDFAST_TRIALS"); // fewer under a sanitizer: see CMakeLists.txt
+    return given != nullptr ? std::atoi(given) : 3000;
 }
 
 } // namespace
@@ -164,8 +162,17 @@ TEST_F(SupervisorStorm, TenThousandHoldsLeaveNoTrace) {
     }
     for (int i = 0; i < 300; ++i)
         start_and_stop();
-    static_cast<void>(harness::eventually(Deadline::in(30s), [&] { return measured() == before; }));
-    EXPECT_EQ(measured(), before) << "descriptors, threads, children";
+    // Not more than before. It may be fewer: a thread that a test before this one had ended can still have
+    // been on its way out when the first count was taken.
+    std::array<std::size_t, 3> after{};
+    EXPECT_TRUE(harness::eventually(Deadline::in(30s),
+                                    [&] {
+                                        after = measured();
+                                        return after[0] <= before[0] && after[1] <= before[1] &&
+                                               after[2] <= before[2];
+                                    }))
+        << "descriptors, threads, children: " << after[0] << ", " << after[1] << ", " << after[2] << " after "
+        << before[0] << ", " << before[1] << ", " << before[2];
     EXPECT_LT(resident_kb() - memory, 2048);
     EXPECT_EQ(before[2], 0U) << "no zombies";
 }
@@ -209,7 +216,7 @@ TEST_F(SupervisorStorm, AHundredThousandRequestsInFlightAreBoundedAndFair) {
     const auto one_more = greedy->start("echo", "[1]", {.timeout = 300s});
     ASSERT_TRUE(one_more.has_value());
     EXPECT_TRUE(one_more->done()) << "the bound is stated, and this is beyond it";
-    // Answers are told in the order in which they come, by one thread.
+    // Callbacks come in nearly the order of the answers, which is all that is needed here.
     ASSERT_TRUE(modest->start("echo", "[2]", {.timeout = 300s},
                               [&](Result<Reply> reply) { before_modest = reply ? done.load() : -2; }));
     ASSERT_EQ(harness::pidfd_signal(process->get(), SIGCONT), 0);

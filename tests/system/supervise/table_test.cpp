@@ -3,6 +3,8 @@
 // five times.
 #include "supervise/fixture.hpp"
 
+#include <unistd.h>
+
 namespace holdfast::supervise_test {
 
 namespace {
@@ -15,11 +17,13 @@ protected:
         spec_ = healthy();
         spec_.respawn.first = spec_.respawn.initial = 10ms;
         spec_.respawn.max = 50ms;
-        if (GetParam() == History::second_kill) // so long that a kill falls into the start
-            spec_ = with_words({"--start-ms=400"});
+        if (GetParam() == History::second_kill) // until it is told, so that a kill falls into the start
+            spec_ = with_words({"--start-until=" + home.dir().file("told")});
         if (GetParam() == History::died_at_start)
             spec_ = with_words({"--counter=" + home.dir().file("starts"), "--die-first=5"});
         supervisor_.emplace(make());
+        const std::string told = home.dir().file("told");
+        ASSERT_TRUE(harness::write_file(told, ""));
         take();
         ASSERT_TRUE(first().wait_ready(30s).has_value());
         starts_ = 1;
@@ -31,13 +35,15 @@ protected:
             starts_ = 2;
             break;
         case History::second_kill:
+            ASSERT_EQ(::unlink(told.c_str()), 0);
             kill_by_pid(first().status().pid);
             ASSERT_TRUE(harness::eventually(Deadline::in(20s), [&] {
                 const auto status = first().status();
                 return status.generation == 2 && status.pid != 0 && status.state == HelperState::starting;
             }));
             kill_by_pid(first().status().pid);
-            ASSERT_EQ(first().replace(2).value_or(0), 3U);
+            ASSERT_TRUE(harness::write_file(told, ""));
+            ASSERT_EQ(first().wait_ready(30s).value_or(0), 3U);
             starts_ = 3;
             break;
         case History::died_at_start:
