@@ -1,9 +1,10 @@
 #include "memory/contract/contract.hpp"
 
+#include "core/json_surrogates.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
 #include "memory/store/ids.hpp"
-#include "memory/text/redact.hpp"
 #include "memory/transfer/methods.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ json::object contract_error(const Error& error) {
 namespace {
 
 std::string error_text(const json::value& id, json::object error) {
-    return json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}});
+    return core::json_text(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}});
 }
 
 // For what never becomes a call.
@@ -52,6 +53,9 @@ void send_error(const std::shared_ptr<Peer>& peer, const json::value& id, json::
     const auto ticket = peer->begin(json::serialize(id));
     peer->answer(ticket, error_text(id, std::move(error)));
 }
+
+constexpr std::size_t long_line = std::size_t{256} << 10;
+constexpr std::int64_t at_once = 1; // a moment that has passed: the task does not wait for the store
 
 struct Named {
     std::string_view name;
@@ -131,10 +135,8 @@ std::string lost_text(std::string_view raw_id) {
 }
 
 void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
-    json::parse_options options;
-    options.max_depth = 200;
     boost::system::error_code failed;
-    json::value parsed = json::parse(line, failed, {}, options);
+    json::value parsed = core::parse_mended(line, failed);
     if (failed)
         return send_error(peer, nullptr,
                           contract_error(-32700, "protocol_error", cat("not JSON: ", failed.message())));
@@ -177,7 +179,18 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
         }
         params = std::move(given->get_object());
     }
-    found(std::make_shared<Call>(*this, peer, std::move(answer_id), wants_answer, std::move(params)));
+    auto call = std::make_shared<Call>(*this, peer, std::move(answer_id), wants_answer, std::move(params));
+    // To look for secrets in megabytes takes a while, and other clients wait for this thread. What wants no
+    // answer stays here: only an answer tells those who wait for the end that it is done.
+    if (line.size() < long_line || !wants_answer || !peer->hold_lines())
+        return found(call);
+    service_.run(
+        [found, call = std::move(call), peer](bool) mutable {
+            found(call);
+            call.reset();
+            peer->go_on();
+        },
+        at_once);
 }
 
 Contract::Call::Call(Contract& contract, std::shared_ptr<Peer> peer, json::value id, bool wants_answer,
@@ -198,7 +211,7 @@ Contract::Call::~Call() {
 void Contract::Call::answer(json::value result) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->answer(ticket_, json::serialize(
+    peer_->answer(ticket_, core::json_text(
                                json::object{{"jsonrpc", "2.0"}, {"id", id_}, {"result", std::move(result)}}));
 }
 
@@ -214,10 +227,6 @@ void Contract::Call::refuse_argument(std::string_view message) {
 
 void Contract::Call::refuse_missing(std::string_view code, std::string_view message) {
     refuse(contract_error(-32000, code, message));
-}
-
-std::string Contract::Call::clean(std::string text) const {
-    return service().config().redact ? redact(text).text : text;
 }
 
 const json::value* Contract::Call::find(std::string_view name) const {
@@ -295,10 +304,16 @@ std::string Contract::Call::json(std::string_view name) {
     return value != nullptr ? json::serialize(*value) : "";
 }
 
-std::string Contract::Call::list(std::string_view name, bool required) {
+std::string Contract::Call::clean_json(std::string_view name) {
+    auto* value = params_.if_contains(name);
+    // Moved out: a large one is not copied, and nobody reads it a second time.
+    return value != nullptr && !value->is_null() ? cleaner().json(std::move(*value)) : "";
+}
+
+std::string Contract::Call::clean_list(std::string_view name, bool required) {
     const auto* value = find(name);
     if (value != nullptr && value->is_array())
-        return json::serialize(*value);
+        return clean_json(name);
     if (value != nullptr)
         refuse_argument(cat(name, " must be a list"));
     else if (required)
@@ -379,7 +394,7 @@ void Contract::log(std::string_view level, std::string_view channel, std::string
     const std::lock_guard lock(subscriptions_mutex_);
     const json::object line{{"ts", now_ms()}, {"level", level}, {"channel", channel}, {"msg", message}};
     const auto text =
-        json::serialize(json::object{{"jsonrpc", "2.0"}, {"method", "logs.forward"}, {"params", line}});
+        core::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "logs.forward"}, {"params", line}});
     for (const auto& subscription : subscriptions_)
         if (subscription.logs)
             if (const auto peer = subscription.peer.lock())
@@ -393,7 +408,7 @@ void Contract::notify(std::string_view type, json::object payload) {
     const json::object event{
         {"type", type}, {"ts", now_ms()}, {"seq", ++sequence_}, {"payload", std::move(payload)}};
     const auto message =
-        json::serialize(json::object{{"jsonrpc", "2.0"}, {"method", "events.notify"}, {"params", event}});
+        core::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "events.notify"}, {"params", event}});
     for (const auto& subscription : subscriptions_)
         if (!subscription.logs && (subscription.types.empty() ||
                                    std::ranges::find(subscription.types, type) != subscription.types.end()))

@@ -80,5 +80,8 @@ boost::json::object contract_error(int code, std::string_view name, std::string_
                                    boost::json::object details = {});
 // The contract's words for an error of ours.
 boost::json::object contract_error(const Error& error);
+// Parts of core.health, for those who say the same without an owner.
+boost::json::object counts_of(const Totals& totals);
+boost::json::object set_aside_warning(const std::string& kept_as);
 
 } // namespace holdfast::memory

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory/contract/contract.hpp"
+#include "memory/text/cleaner.hpp"
 
 #include <optional>
 
@@ -35,8 +36,6 @@ public:
     bool flag(std::string_view name);
     // Any JSON, as text; empty when absent or null.
     std::string json(std::string_view name);
-    // A list, as JSON text.
-    std::string list(std::string_view name, bool required);
     std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
     [[nodiscard]] const boost::json::object& params() const noexcept { return params_; }
     [[nodiscard]] bool bad() const noexcept { return answered_; }
@@ -44,8 +43,12 @@ public:
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
     [[nodiscard]] Service& service() const noexcept { return contract_.service_; }
     [[nodiscard]] const std::shared_ptr<Peer>& peer() const noexcept { return peer_; }
-    // Takes secrets out when the home is configured so.
-    [[nodiscard]] std::string clean(std::string text) const;
+    // What is stored of a call goes through this, except ids and names: they must stay what they are.
+    [[nodiscard]] Cleaner cleaner() const { return Cleaner(service().config().redact); }
+    [[nodiscard]] std::string clean(std::string text) const { return cleaner().text(std::move(text)); }
+    // Like json(), without secrets; the second one only takes a list.
+    std::string clean_json(std::string_view name);
+    std::string clean_list(std::string_view name, bool required);
 
 private:
     const boost::json::value* find(std::string_view name) const;
@@ -74,6 +77,10 @@ boost::json::object to_json(const Recalled& recalled);
 // Asks the host's model for a summary of a closed episode, when the home is configured so. Nothing waits for
 // it.
 void summarize(const CallPointer& call, const std::string& episode_id);
+
+// Whether a call with this namespace may see what is in that session, by the rule of a search: without one it
+// may, and what has none is everybody's.
+Result<bool> is_visible(Database& database, std::string_view name_space, std::string_view session_id);
 
 // The groups of methods, each in a file of its own.
 void core_health(const CallPointer& call);

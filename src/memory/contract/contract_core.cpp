@@ -30,6 +30,22 @@ json::object embedder_health(const Embedder* embedder) {
 
 } // namespace
 
+json::object counts_of(const Totals& totals) {
+    return {{"sessions", totals.sessions},
+            {"episodes", totals.episodes},
+            {"traces", totals.traces},
+            {"feedback", totals.feedback},
+            {"objects", totals.objects}};
+}
+
+json::object set_aside_warning(const std::string& kept_as) {
+    return {{"code", "corrupt_database"},
+            {"keptAs", kept_as},
+            {"message", "a database was corrupt. It was kept aside and a new one begun; 'holdfast memory "
+                        "import FILE' brings over what can still be read. Remove the file when it is no "
+                        "longer needed"}};
+}
+
 // From memory only: nothing here depends on the size of the database or waits for it.
 void core_health(const CallPointer& call) {
     const auto& service = call->service();
@@ -59,12 +75,7 @@ void core_health(const CallPointer& call) {
     if (const auto problem = service.config_problem(); !problem.empty())
         health["warnings"].emplace_array().push_back({{"code", "bad_config"}, {"message", problem}});
     if (service.is_open()) {
-        const auto totals = service.store().totals();
-        health["counts"] = {{"sessions", totals.sessions},
-                            {"episodes", totals.episodes},
-                            {"traces", totals.traces},
-                            {"feedback", totals.feedback},
-                            {"objects", totals.objects}};
+        health["counts"] = counts_of(service.store().totals());
         health["epoch"] = service.store().epoch();
         health["walBytes"] = service.store().wal_bytes();
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
@@ -72,10 +83,7 @@ void core_health(const CallPointer& call) {
         if (const auto& aside = service.store().set_aside(); !aside.empty())
             (health["warnings"].is_array() ? health["warnings"].get_array()
                                            : health["warnings"].emplace_array())
-                .push_back({{"code", "corrupt_database"},
-                            {"keptAs", aside},
-                            {"message", "the database was corrupt. It was kept aside and a new one begun; "
-                                        "'holdfast memory import FILE' brings over what can still be read"}});
+                .push_back(set_aside_warning(aside));
     }
     call->answer(std::move(health));
 }

@@ -1,6 +1,8 @@
 // Stored values as the contract shows them.
 #include "memory/contract/contract_call.hpp"
 
+#include <charconv>
+
 namespace holdfast::memory {
 
 namespace json = boost::json;
@@ -16,6 +18,26 @@ json::value stored_json(const std::string& text, json::value if_empty) {
     return failed ? json::value(text) : value;
 }
 
+// A reflection is text, or an object with a text and a score, which is stored as its JSON.
+json::value reflection_of(const std::string& text) {
+    if (text.starts_with('{'))
+        if (auto value = stored_json(text, nullptr); value.is_object())
+            return value;
+    return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+// A number wherever it is one: a turn of ours has its time for its id.
+json::value turn_id_of(const Trace& trace) {
+    if (trace.turn_id.empty())
+        return trace.ts;
+    std::int64_t number = 0;
+    const auto* end = trace.turn_id.data() + trace.turn_id.size();
+    const auto read = std::from_chars(trace.turn_id.data(), end, number);
+    if (read.ec == std::errc{} && read.ptr == end && std::to_string(number) == trace.turn_id)
+        return number;
+    return json::value(trace.turn_id);
+}
+
 json::value text_or_null(const std::string& text) {
     return text.empty() ? json::value(nullptr) : json::value(text);
 }
@@ -23,22 +45,21 @@ json::value text_or_null(const std::string& text) {
 } // namespace
 
 json::object to_json(const Trace& trace) {
-    json::object shown{
-        {"id", trace.id},
-        {"episodeId", trace.episode_id},
-        {"sessionId", trace.session_id},
-        {"ts", trace.ts},
-        {"kind", trace.kind},
-        {"userText", trace.user_text},
-        {"agentText", trace.agent_text},
-        {"summary", text_or_null(trace.summary)},
-        {"tags", stored_json(trace.tags, json::array())},
-        {"toolCalls", stored_json(trace.tool_calls, json::array())},
-        {"agentThinking", text_or_null(trace.thinking)},
-        {"reflection", text_or_null(trace.reflection)},
-        {"value", trace.value},
-        {"priority", trace.priority},
-        {"turnId", trace.turn_id.empty() ? json::value(trace.ts) : json::value(trace.turn_id)}};
+    json::object shown{{"id", trace.id},
+                       {"episodeId", trace.episode_id},
+                       {"sessionId", trace.session_id},
+                       {"ts", trace.ts},
+                       {"kind", trace.kind},
+                       {"userText", trace.user_text},
+                       {"agentText", trace.agent_text},
+                       {"summary", text_or_null(trace.summary)},
+                       {"tags", stored_json(trace.tags, json::array())},
+                       {"toolCalls", stored_json(trace.tool_calls, json::array())},
+                       {"agentThinking", text_or_null(trace.thinking)},
+                       {"reflection", reflection_of(trace.reflection)},
+                       {"value", trace.value},
+                       {"priority", trace.priority},
+                       {"turnId", turn_id_of(trace)}};
     if (!trace.meta.empty())
         shown["meta"] = stored_json(trace.meta, nullptr);
     return shown;

@@ -44,6 +44,14 @@ std::optional<std::size_t> top_k_of(const CallPointer& call) {
     return static_cast<std::size_t>(std::clamp<std::int64_t>(sum, 1, 200));
 }
 
+template <class Value>
+json::array to_list(const std::vector<Value>& values) {
+    json::array list;
+    for (const auto& value : values)
+        list.push_back(to_json(value));
+    return list;
+}
+
 Result<std::int64_t> session_row_of(Database& database, const std::string& id) {
     if (id.empty())
         return 0;
@@ -54,6 +62,15 @@ Result<std::int64_t> session_row_of(Database& database, const std::string& id) {
 }
 
 } // namespace
+
+Result<bool> is_visible(Database& database, std::string_view name_space, std::string_view session_id) {
+    if (name_space.empty())
+        return true;
+    auto session = find_session(database, session_id);
+    if (!session)
+        return std::unexpected(std::move(session.error()));
+    return !*session || (*session)->name_space.empty() || (*session)->name_space == name_space;
+}
 
 void memory_search(const CallPointer& call) {
     auto query = std::make_shared<RecallQuery>();
@@ -117,13 +134,17 @@ void memory_search(const CallPointer& call) {
 
 void memory_get_trace(const CallPointer& call) {
     const auto id = call->word("id", true);
+    const auto name_space = call->json("namespace");
     if (call->bad())
         return;
-    reading(call, [call, id](Database& database) -> Result<void> {
+    reading(call, [call, id, name_space](Database& database) -> Result<void> {
         auto trace = find_trace(database, id);
         if (!trace)
             return std::unexpected(std::move(trace.error()));
-        if (!*trace) {
+        auto visible = *trace ? is_visible(database, name_space, (*trace)->session_id) : Result<bool>(false);
+        if (!visible)
+            return std::unexpected(std::move(visible.error()));
+        if (!*visible) {
             call->answer(nullptr);
             return {};
         }
@@ -131,10 +152,7 @@ void memory_get_trace(const CallPointer& call) {
         auto feedback = feedback_of(database, id);
         if (!feedback)
             return std::unexpected(std::move(feedback.error()));
-        json::array list;
-        for (const auto& one : *feedback)
-            list.push_back(to_json(one));
-        shown["feedback"] = std::move(list);
+        shown["feedback"] = to_list(*feedback);
         call->answer(std::move(shown));
         return {};
     });
@@ -166,10 +184,7 @@ void list_of(const CallPointer& call, ObjectKind kind, const char* name) {
         auto objects = list_objects(database, kind, status, like, limit.value_or(50), offset.value_or(0));
         if (!objects)
             return std::unexpected(std::move(objects.error()));
-        json::array list;
-        for (const auto& object : *objects)
-            list.push_back(to_json(object));
-        call->answer(json::object{{name, std::move(list)}});
+        call->answer(json::object{{name, to_list(*objects)}});
         return {};
     });
 }
@@ -194,23 +209,25 @@ void skill_list(const CallPointer& call) {
 
 void memory_timeline(const CallPointer& call) {
     const auto id = call->word("episodeId", true);
+    const auto name_space = call->json("namespace");
     if (call->bad())
         return;
-    reading(call, [call, id](Database& database) -> Result<void> {
+    reading(call, [call, id, name_space](Database& database) -> Result<void> {
         auto episode = find_episode(database, id);
         if (!episode)
             return std::unexpected(std::move(episode.error()));
-        if (!*episode) {
+        auto visible =
+            *episode ? is_visible(database, name_space, (*episode)->session_id) : Result<bool>(false);
+        if (!visible)
+            return std::unexpected(std::move(visible.error()));
+        if (!*visible) {
             call->refuse_missing("episode_not_found", cat("no episode ", id));
             return {};
         }
         auto traces = timeline(database, (*episode)->row);
         if (!traces)
             return std::unexpected(std::move(traces.error()));
-        json::array list;
-        for (const auto& trace : *traces)
-            list.push_back(to_json(trace));
-        call->answer(json::object{{"traces", std::move(list)}});
+        call->answer(json::object{{"traces", to_list(*traces)}});
         return {};
     });
 }
@@ -317,9 +334,11 @@ void object_add(const CallPointer& call, ObjectKind kind) {
     object->title = call->clean(call->word("title", true));
     object->body = call->clean(call->text("body", true));
     object->status = call->word("status", false);
-    object->data = call->clean(call->json("data"));
+    object->data = call->clean_json("data");
     if (call->bad())
         return;
+    if (!object->id.empty() && !is_sound_id(object->id))
+        return call->refuse_argument(cat("id", sound_id_rule));
     if (object->id.empty())
         object->id = make_id(kind == ObjectKind::skill ? "sk_" : kind == ObjectKind::policy ? "po_" : "wm_");
     if (object->status.empty())

@@ -91,7 +91,7 @@ void session_open(const CallPointer& call) {
     auto session = std::make_shared<Session>();
     session->agent = call->word("agent", true);
     session->id = call->word("sessionId", false);
-    session->meta = call->json("meta");
+    session->meta = call->clean_json("meta");
     session->name_space = call->json("namespace");
     if (call->bad())
         return;
@@ -268,7 +268,7 @@ void turn_start(const CallPointer& call) {
     turn->user_text = call->text("userText", true);
     const auto ts = call->integer("ts", true, 0, far_future);
     turn->session.name_space = call->json("namespace");
-    turn->turn_key = call->text("turnKey", false);
+    turn->turn_key = call->clean(call->text("turnKey", false));
     turn->episode.id = call->word("episodeId", false);
     const auto deadline = call->integer("deadlineAt", false, 0, far_future);
     if (call->bad())
@@ -371,7 +371,7 @@ void turn_end(const CallPointer& call) {
     trace->session_id = call->word("sessionId", true);
     trace->episode_id = call->word("episodeId", true);
     trace->agent_text = call->clean(call->text("agentText", true));
-    trace->tool_calls = call->clean(call->list("toolCalls", true));
+    trace->tool_calls = call->clean_list("toolCalls", true);
     const auto ts = call->integer("ts", true, 0, far_future);
     const bool user_text_given =
         call->params().contains("userText") && !call->params().at("userText").is_null();
@@ -382,8 +382,8 @@ void turn_end(const CallPointer& call) {
         reflection != nullptr && reflection->is_string())
         trace->reflection = call->clean(std::string(reflection->get_string()));
     else
-        trace->reflection = call->clean(call->json("reflection"));
-    trace->meta = call->clean(call->json("contextHints"));
+        trace->reflection = call->clean_json("reflection");
+    trace->meta = call->clean_json("contextHints");
     if (call->bad())
         return;
     trace->id = make_id("tr_");
@@ -399,7 +399,7 @@ void subagent_record(const CallPointer& call) {
     trace->episode_id = call->word("episodeId", false);
     trace->user_text = call->clean(call->text("task", true));
     trace->agent_text = call->clean(call->text("result", false));
-    trace->tool_calls = call->clean(call->list("toolCalls", false));
+    trace->tool_calls = call->clean_list("toolCalls", false);
     const auto ts = call->integer("ts", false, 0, far_future);
     json::object meta;
     for (const auto* name : {"childSessionId", "outcome", "error", "meta"})
@@ -407,7 +407,7 @@ void subagent_record(const CallPointer& call) {
             meta[name] = *value;
     if (call->bad())
         return;
-    trace->meta = call->clean(json::serialize(meta));
+    trace->meta = call->cleaner().json(std::move(meta));
     trace->id = make_id("tr_");
     trace->ts = ts.value_or(now_ms());
     trace->kind = "subagent";
@@ -431,7 +431,7 @@ void feedback_submit(const CallPointer& call) {
         return call->refuse_argument("magnitude is required");
     const auto magnitude = call->number("magnitude", 0, 1);
     feedback->rationale = call->clean(call->text("rationale", false));
-    feedback->raw = call->clean(call->json("raw"));
+    feedback->raw = call->clean_json("raw");
     const auto ts = call->integer("ts", false, 0, far_future);
     if (call->bad())
         return;

@@ -21,6 +21,8 @@ struct QueryTerm {
     float weight = 1;
     std::uint32_t group = 0;   // terms of one group share one rarity: that of all of them together
     std::uint64_t instead = 0; // only looked for when this other term occurs nowhere; 0: always
+    // Another reading of the term before it: a document has at most one of them. They share group and weight.
+    bool variant = false;
 };
 
 struct RankingOptions {

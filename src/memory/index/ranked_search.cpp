@@ -32,6 +32,8 @@ struct Accumulator {
 struct WeightedList {
     PostingList list;
     float weight = 0; // rarity times the query's weight times (k1 + 1)
+    std::uint32_t group = 0;
+    bool variant = false; // see QueryTerm
 };
 
 // The neighbour at a signed distance within the conversation, or -1.
@@ -67,17 +69,30 @@ float reached_by(const Accumulator& sums, std::size_t count, std::vector<float>&
 void score_part(const PartView& view, std::vector<WeightedList>& lists, const std::array<float, 256>& norms,
                 std::size_t wanted, float floor, Accumulator& sums) {
     constexpr std::uint32_t long_list = 4096; // below it, finding the bound costs more than it saves
-    std::ranges::sort(lists, std::greater{}, &WeightedList::weight);
+    std::ranges::sort(lists, [](const WeightedList& a, const WeightedList& b) {
+        if (a.weight != b.weight)
+            return a.weight > b.weight;
+        return a.group != b.group ? a.group < b.group : a.list.documents > b.list.documents;
+    });
+    // The readings of one word lie beside each other, and a document can get only one of them.
+    const auto more_readings = [&](std::size_t i) {
+        return i + 1 < lists.size() && lists[i].group == lists[i + 1].group &&
+               (lists[i].variant || lists[i + 1].variant);
+    };
     float left = 0;
-    for (const auto& list : lists)
-        left += list.weight;
+    for (std::size_t i = 0; i < lists.size(); ++i)
+        left += more_readings(i) ? 0.0F : lists[i].weight;
     auto* scores = sums.scores.data();
     std::vector<float> scratch;
     bool only_known = false;
-    for (const auto& [list, weight] : lists) {
-        if (!only_known && list.documents >= long_list)
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        const auto& list = lists[i].list;
+        const float weight = lists[i].weight;
+        const bool first_reading = i == 0 || !more_readings(i - 1);
+        if (!only_known && first_reading && list.documents >= long_list)
             only_known = std::max(floor, reached_by(sums, wanted, scratch)) >= left;
-        left -= weight;
+        if (!more_readings(i))
+            left -= weight;
         if (only_known)
             for_each_posting(list, [&](std::uint32_t document, std::uint32_t times) {
                 if (document >= view.size || scores[document] == 0.0F)
@@ -200,8 +215,8 @@ RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const Rank
                 continue;
             const auto with = static_cast<double>(std::min(in_group[query[t].group], documents));
             const double rarity = std::log(1 + (static_cast<double>(documents) - with + 0.5) / (with + 0.5));
-            weighted.push_back(
-                {lists[p][t], static_cast<float>(rarity) * query[t].weight * (options.k1 + 1)});
+            weighted.push_back({lists[p][t], static_cast<float>(rarity) * query[t].weight * (options.k1 + 1),
+                                query[t].group, query[t].variant});
         }
         const auto view = all[p]->view();
         sums.prepare(view.size);

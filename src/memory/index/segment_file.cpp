@@ -20,7 +20,10 @@ using core::cat;
 
 namespace {
 
-constexpr std::uint64_t magic = 0x3130'6765'7366'6168ULL; // "hafseg01"
+// "hafseg" and the number of the format, which counts the terms' meaning as well as the layout: 02, words
+// carry their language, and signs that can be words stand alone. A file of another number is removed, and its
+// rows are indexed again from the store.
+constexpr std::uint64_t magic = 0x3230'6765'7366'6168ULL;
 
 struct Header {
     std::uint64_t magic;
@@ -162,7 +165,7 @@ Result<std::unique_ptr<SegmentFile>> SegmentFile::open(const std::string& path) 
     const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return sys::fail_sys(cat("open ", path));
-    struct stat info{};
+    struct stat info {};
     if (::fstat(fd.get(), &info) != 0)
         return sys::fail_sys(cat("stat ", path));
     std::unique_ptr<SegmentFile> segment(new SegmentFile());

@@ -1,8 +1,12 @@
 #include "memory/mcp/mcp.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/json_surrogates.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
+#include "memory/mcp/batch.hpp"
 #include "memory/mcp/faces.hpp"
+#include "memory/serve/ledger.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +27,7 @@ constexpr int try_again = 1001; // our own codes lie outside the range that JSON
 
 constexpr std::array<std::string_view, 4> legacy_versions = {"2025-11-25", "2025-06-18", "2025-03-26",
                                                              "2024-11-05"};
+constexpr std::string_view batch_version = "2025-03-26"; // the only one with batches
 constexpr std::string_view modern_version = "2026-07-28";
 constexpr std::string_view version_key = "io.modelcontextprotocol/protocolVersion";
 constexpr std::string_view capabilities_key = "io.modelcontextprotocol/clientCapabilities";
@@ -51,13 +56,29 @@ json::object error_message(const json::value& id, int code, std::string_view mes
     return {{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}};
 }
 
-void initialize(Mcp::Request request) {
-    const auto asked = core::text_field(request.params, "protocolVersion");
-    const bool known = std::ranges::find(legacy_versions, asked) != legacy_versions.end();
-    request.answer({{"protocolVersion", known ? asked : std::string(legacy_versions.front())},
-                    {"capabilities", capabilities()},
-                    {"serverInfo", server_info()},
-                    {"instructions", instructions}});
+json::object lost_message(const json::value& id) {
+    return error_message(id, try_again,
+                         "the process that owned the memory ended before it answered; ask again",
+                         {{"retryable", true}});
+}
+
+// Everything but notifications, and answers: we ask nothing, so nobody can answer.
+bool wants_answer(const json::value& message) {
+    const auto* object = message.if_object();
+    if (object == nullptr)
+        return true;
+    const auto* method = object->if_contains("method");
+    if (method == nullptr)
+        return !object->contains("result") && !object->contains("error");
+    return object->contains("id") || !method->is_string();
+}
+
+// Null where there is none that could be an id.
+json::value id_of(const json::value& message) {
+    const auto* object = message.if_object();
+    const auto* id = object != nullptr ? object->if_contains("id") : nullptr;
+    return id != nullptr && (id->is_string() || id->is_int64() || id->is_uint64()) ? *id
+                                                                                   : json::value(nullptr);
 }
 
 void discover(Mcp::Request request) {
@@ -85,8 +106,6 @@ struct Method {
 };
 
 constexpr std::array methods = {
-    Method{"initialize", Method::Era::legacy,
-           [](Contract&, Mcp::Request request) { initialize(std::move(request)); }},
     Method{"ping", Method::Era::legacy, [](Contract&, Mcp::Request request) { request.answer({}); }},
     Method{"server/discover", Method::Era::both,
            [](Contract&, Mcp::Request request) { discover(std::move(request)); }},
@@ -119,7 +138,7 @@ void Mcp::Request::answer(json::object result) const {
         meta.get_object()[server_key] = server_info();
     }
     peer->answer(
-        ticket, json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}));
+        ticket, core::json_text(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}));
 }
 
 void Mcp::Request::answer_cacheable(json::object result, std::int64_t ttl_ms) const {
@@ -141,34 +160,91 @@ void Mcp::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) 
                              cat("the line is longer than ", limit, " bytes; it was skipped"), {})));
 }
 
-std::string Mcp::lost(std::string_view raw_id) const {
+std::string mcp_lost_text(std::string_view raw_id) {
     boost::system::error_code failed;
-    auto id = json::parse(raw_id, failed);
-    return json::serialize(error_message(
-        failed ? json::value(nullptr) : id, try_again,
-        "the process that owned the memory ended before it answered; ask again", {{"retryable", true}}));
+    const auto id = json::parse(raw_id, failed);
+    if (failed)
+        return json::serialize(lost_message(nullptr));
+    if (!id.is_array())
+        return json::serialize(lost_message(id));
+    json::array all;
+    for (const auto& one : id.get_array())
+        all.push_back(lost_message(one));
+    return json::serialize(all);
+}
+
+std::string Mcp::lost(std::string_view raw_id) const {
+    return mcp_lost_text(raw_id);
+}
+
+void Mcp::resume(const std::shared_ptr<Peer>& peer, std::string_view state) {
+    versions_[peer.get()] = state;
+}
+
+void Mcp::initialize(const Request& request) {
+    const auto asked = core::text_field(request.params, "protocolVersion");
+    const bool known = std::ranges::find(legacy_versions, asked) != legacy_versions.end();
+    const std::string agreed(known ? std::string_view(asked) : legacy_versions.front());
+    versions_[request.peer.get()] = agreed;
+    request.peer->remember(agreed);
+    request.answer({{"protocolVersion", agreed},
+                    {"capabilities", capabilities()},
+                    {"serverInfo", server_info()},
+                    {"instructions", instructions}});
 }
 
 void Mcp::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     boost::system::error_code failed;
-    auto parsed = json::parse(line, failed, {}, json::parse_options{.max_depth = 200});
-    Request request{.peer = peer};
+    auto parsed = core::parse_mended(line, failed);
     if (failed) {
-        request.ticket = peer->begin("null");
+        const Request request{.peer = peer, .ticket = peer->begin("null")};
         return request.refuse(parse_error, cat("not JSON: ", failed.message()));
     }
-    auto* object = parsed.if_object();
-    const auto* id = object != nullptr ? object->if_contains("id") : nullptr;
-    const auto* method = object != nullptr ? object->if_contains("method") : nullptr;
-    if (object != nullptr && method == nullptr && (object->contains("result") || object->contains("error")))
-        return; // we ask nothing, so nobody can answer
-    if (object != nullptr && id == nullptr && method != nullptr && method->is_string())
-        return; // a notification: nothing of ours depends on one
-    const bool sound_id = id != nullptr && (id->is_string() || id->is_int64() || id->is_uint64());
-    if (sound_id)
-        request.id = *id;
+    if (parsed.is_array())
+        return handle_batch(peer, std::move(parsed.get_array()));
+    handle_message(peer, std::move(parsed), false);
+}
+
+void Mcp::handle_batch(const std::shared_ptr<Peer>& peer, json::array messages) {
+    json::array ids;
+    for (const auto& message : messages)
+        if (wants_answer(message))
+            ids.push_back(id_of(message));
+    const auto refuse_all = [&](std::string_view why) {
+        const Request request{.peer = peer, .ticket = peer->begin("null")};
+        request.refuse(invalid_request, why);
+    };
+    const auto version = versions_.find(peer.get());
+    if (version == versions_.end() || version->second != batch_version)
+        return refuse_all(cat("a batch (a list of requests in one line) is part of protocol version ",
+                              batch_version, " only, and ",
+                              version == versions_.end()
+                                  ? std::string("no version was agreed on by initialize")
+                                  : cat("version ", version->second, " was agreed on"),
+                              "; send one request a line"));
+    if (messages.empty())
+        return refuse_all("the batch is empty");
+    const auto raw_ids = json::serialize(ids);
+    if (raw_ids.size() > Ledger::max_id) // they are noted as one, so that no answer is lost with this process
+        return refuse_all(cat("the ids of a batch take at most ", Ledger::max_id,
+                              " bytes together, these take ", raw_ids.size(),
+                              "; send fewer requests at a time"));
+    std::shared_ptr<Peer> together;
+    if (!ids.empty())
+        together = std::make_shared<Batch>(peer, peer->begin(raw_ids), ids.size());
+    for (auto& message : messages)
+        if (wants_answer(message))
+            handle_message(together, std::move(message), true);
+}
+
+void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message, bool in_batch) {
+    if (!wants_answer(message))
+        return; // nothing of ours depends on a notification
+    Request request{.peer = peer, .id = id_of(message)};
     request.ticket = peer->begin(json::serialize(request.id));
-    if (object == nullptr || !sound_id || method == nullptr || !method->is_string() ||
+    auto* object = message.if_object();
+    const auto* method = object != nullptr ? object->if_contains("method") : nullptr;
+    if (method == nullptr || !method->is_string() || request.id.is_null() ||
         core::text_field(*object, "jsonrpc") != "2.0")
         return request.refuse(invalid_request, "a request is one JSON object with jsonrpc \"2.0\", a method, "
                                                "and an id that is a string or a number");
@@ -187,6 +263,11 @@ void Mcp::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
                                   {{"supported", json::array{modern_version}}, {"requested", version}});
         if (core::object_field(*meta, capabilities_key) == nullptr)
             return request.refuse(invalid_params, cat("_meta must have ", capabilities_key));
+    }
+    if (name == "initialize" && !request.modern) {
+        if (in_batch)
+            return request.refuse(invalid_request, "initialize is not part of a batch; send it alone");
+        return initialize(request);
     }
     const auto found = std::ranges::find(methods, name, &Method::name);
     if (found == methods.end() || (found->era == Method::Era::legacy && request.modern) ||

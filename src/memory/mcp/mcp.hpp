@@ -1,14 +1,16 @@
 // The memory as an MCP server: tools and resources, for clients of both eras, any number of them at once.
 //
-// Nothing is kept per client: the era of a request is in the request itself (a `_meta` with the protocol
-// version is the modern one), so a client is served the same by whichever process owns the home at the
-// moment.
+// The era of a request is in the request itself (a `_meta` with the protocol version is the modern one), so a
+// client is served the same by whichever process owns the home at the moment. All that is kept of a client is
+// the version that it agreed on in the legacy era, which decides whether it may send batches; it is kept with
+// the client, and the next owner knows it.
 #pragma once
 
 #include "memory/contract/contract.hpp"
 
 #include <boost/json.hpp>
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -22,7 +24,8 @@ public:
     void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
     void refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) override;
     [[nodiscard]] std::string lost(std::string_view raw_id) const override;
-    void forget(const Peer* /*peer*/) override {}
+    void resume(const std::shared_ptr<Peer>& peer, std::string_view state) override;
+    void forget(const Peer* peer) override { versions_.erase(peer); }
 
     // One request on its way to its answer.
     struct Request {
@@ -39,7 +42,15 @@ public:
     };
 
 private:
+    void handle_message(const std::shared_ptr<Peer>& peer, boost::json::value message, bool in_batch);
+    void handle_batch(const std::shared_ptr<Peer>& peer, boost::json::array messages);
+    void initialize(const Request& request);
+
     Contract& contract_;
+    std::map<const Peer*, std::string> versions_; // agreed on by initialize
 };
+
+// Mcp::lost without an object of it. The ids of a batch are a JSON array; so is the answer then.
+std::string mcp_lost_text(std::string_view raw_id);
 
 } // namespace holdfast::memory

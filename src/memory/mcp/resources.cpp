@@ -2,6 +2,7 @@
 #include "memory/mcp/faces.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 
@@ -25,7 +26,7 @@ constexpr std::int64_t read_ttl_ms = 0; // what is read changes with the next tu
 using Show = std::string (*)(const json::value& result);
 
 std::string as_json(const json::value& result) {
-    return json::serialize(result);
+    return core::json_text(result);
 }
 
 std::string trace_in_full(const json::value& result) {

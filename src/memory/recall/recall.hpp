@@ -104,8 +104,10 @@ private:
     bool wait_for_recent(std::int64_t deadline_us);
     // Indexes up to `limit` rows that are not yet; false when there was none.
     Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
-    Result<void> search_objects(Analyzer& analyzer, const RecallQuery& query, std::vector<Hit>& hits);
-    Result<void> search_traces(Analyzer& analyzer, const RecallQuery& query, Recalled& recalled);
+    Result<void> search_objects(Analyzer& analyzer, const RecallQuery& query,
+                                const std::vector<QueryTerm>& terms, std::vector<Hit>& hits);
+    Result<void> search_traces(Analyzer& analyzer, const RecallQuery& query,
+                               const std::vector<QueryTerm>& terms, Recalled& recalled);
 
     Result<void> add_alike(Database& database, const RecallQuery& query,
                            const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked);
@@ -141,7 +143,8 @@ void document_terms(Analyzer& analyzer, std::string_view text, std::int64_t ts,
 std::string snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<QueryTerm>& query,
                        std::size_t length, std::vector<std::uint64_t>* terms_of_text = nullptr);
 
-// The hits as one block for a prompt: marked as data, within the budget, nothing in it can close the block.
+// The hits as one block for a prompt: marked as data, within the budget, one line each, and nothing in any
+// field of a hit can close the block or begin a line. A hit that does not fit is left out.
 std::string injected_context(const std::vector<Hit>& hits, std::size_t budget);
 
 } // namespace holdfast::memory

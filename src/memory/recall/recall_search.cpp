@@ -23,6 +23,7 @@ struct Recall::ObjectIndex {
 namespace {
 
 constexpr std::size_t snippet_length = 280;
+constexpr std::size_t title_length = 120; // of a policy, world model or skill: it may be a whole page
 constexpr std::int64_t most_objects = 20'000;
 
 double presented(float score) {
@@ -136,7 +137,8 @@ double likeness(const std::vector<std::uint64_t>& a, const std::vector<std::uint
 
 } // namespace
 
-Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query, std::vector<Hit>& hits) {
+Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query,
+                                    const std::vector<QueryTerm>& terms, std::vector<Hit>& hits) {
     std::shared_ptr<ObjectIndex> objects;
     {
         const std::lock_guard lock(objects_mutex_);
@@ -156,14 +158,13 @@ Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query
                     if (object.status != "archived")
                         fresh->objects.push_back(std::move(object));
             }
-            std::vector<std::uint64_t> terms;
+            std::vector<std::uint64_t> own;
             for (std::size_t i = 0; i < fresh->objects.size(); ++i) {
-                terms.clear();
-                document_terms(analyzer, cat(fresh->objects[i].title, "\n", fresh->objects[i].body), 0,
-                               terms);
+                own.clear();
+                document_terms(analyzer, cat(fresh->objects[i].title, "\n", fresh->objects[i].body), 0, own);
                 // Each in a conversation of its own: objects have no neighbours.
                 fresh->index->add(static_cast<std::int64_t>(i) + 1, static_cast<std::uint32_t>(i) + 1, 0,
-                                  terms);
+                                  own);
             }
             objects_ = std::move(fresh);
         }
@@ -171,20 +172,20 @@ Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query
     }
     if (objects->objects.empty())
         return {};
-    const auto terms = query_terms(analyzer, query.text, query.now_ms);
     RankingOptions options;
     options.candidates = std::min<std::size_t>(query.top_k, 5);
     for (const auto& candidate : objects->index->search(terms, options, {}).candidates) {
         const auto& object = objects->objects[static_cast<std::size_t>(candidate.row) - 1];
         hits.push_back({tier_of(object.kind), kind_name(object.kind), object.id, presented(candidate.score),
-                        cat(object.title, ": ", snippet_of(analyzer, object.body, terms, snippet_length)),
+                        cat(cut_at_character(object.title, title_length), ": ",
+                            snippet_of(analyzer, object.body, terms, snippet_length)),
                         object.updated_at});
     }
     return {};
 }
 
-Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query, Recalled& recalled) {
-    const auto terms = query_terms(analyzer, query.text, query.now_ms);
+Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
+                                   const std::vector<QueryTerm>& terms, Recalled& recalled) {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
@@ -282,12 +283,13 @@ Result<Recalled> Recall::search(const RecallQuery& query) {
     // What was answered before this call must be found by it; a long catch-up at start is not waited for.
     const bool all_there = wait_for_recent(query.deadline_us);
     const auto begun = monotonic_us();
-    if (auto done = search_traces(analyzer, query, recalled); !done)
+    const auto terms = query_terms(analyzer, query.text, query.now_ms);
+    if (auto done = search_traces(analyzer, query, terms, recalled); !done)
         return std::unexpected(std::move(done.error()));
     recalled.cut |= !all_there;
     recalled.traces_us = monotonic_us() - begun;
     std::vector<Hit> objects;
-    if (auto done = search_objects(analyzer, query, objects); !done)
+    if (auto done = search_objects(analyzer, query, terms, objects); !done)
         return std::unexpected(std::move(done.error()));
     recalled.objects_us = monotonic_us() - begun - recalled.traces_us;
     if (!objects.empty()) {

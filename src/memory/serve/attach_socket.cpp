@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::size_t most_descriptors = 8;
 constexpr std::size_t most_text = 4096;
+// 2: room for longer lines in the books of a client, and its own limit of them.
+constexpr int version = 2;
 
 // A home's path may be longer than a socket's address can be, so it is named through a descriptor of its
 // folder.
@@ -147,11 +149,13 @@ std::optional<Packet> receive_packet(int connection, bool& gone) {
 }
 
 std::string to_text(const AttachRequest& request) {
-    return json::serialize(json::object{{"attach", 1},
+    return json::serialize(json::object{{"attach", version},
                                         {"protocol", request.protocol},
                                         {"agent", request.agent.substr(0, 1024)},
                                         {"viewer", request.viewer},
                                         {"stay", request.stay},
+                                        {"port", request.port},
+                                        {"maxLine", request.max_line},
                                         {"pid", static_cast<std::int64_t>(::getpid())}});
 }
 
@@ -159,9 +163,10 @@ Result<AttachRequest> parse_attach(std::string_view text) {
     boost::system::error_code failed;
     const auto parsed = json::parse(text, failed);
     const auto* object = failed ? nullptr : parsed.if_object();
-    const auto* version = object != nullptr ? object->if_contains("attach") : nullptr;
-    if (version == nullptr || *version != 1)
-        return fail(Errc::protocol, "the owner of this home speaks version 1 of the attach protocol");
+    const auto* said = object != nullptr ? object->if_contains("attach") : nullptr;
+    if (said == nullptr || *said != version)
+        return fail(Errc::protocol,
+                    cat("the owner of this home speaks version ", version, " of the attach protocol"));
     AttachRequest request;
     if (const auto* protocol = object->if_contains("protocol"); protocol != nullptr && protocol->is_string())
         request.protocol = protocol->get_string();
@@ -171,6 +176,12 @@ Result<AttachRequest> parse_attach(std::string_view text) {
         request.viewer = viewer->get_bool();
     if (const auto* stay = object->if_contains("stay"); stay != nullptr && stay->is_bool())
         request.stay = stay->get_bool();
+    if (const auto* port = object->if_contains("port");
+        port != nullptr && port->is_int64() && port->get_int64() > 0 && port->get_int64() <= 65535)
+        request.port = static_cast<std::uint16_t>(port->get_int64());
+    if (const auto* limit = object->if_contains("maxLine");
+        limit != nullptr && limit->is_int64() && limit->get_int64() > 0)
+        request.max_line = static_cast<std::size_t>(limit->get_int64());
     return request;
 }
 

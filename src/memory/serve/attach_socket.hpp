@@ -1,8 +1,8 @@
 // The way to a home's owner: a socket inside the home over which a process hands its stdio to the owner.
 //
 // Packets, both ways, each one message:
-//   process -> owner   {"attach":1,"protocol":"rpc","agent":…,"viewer":bool,"stay":bool,"pid":n}, with four
-//   descriptors: stdin,
+//   process -> owner   {"attach":2,"protocol":"rpc","agent":…,"viewer":bool,"stay":bool,"maxLine":n,"pid":n},
+//   with four descriptors: stdin,
 //                      stdout, and the two files of its ledger. "go", after the owner's "ok": from now on the
 //                      owner reads stdin. (Until then it does not: a process may have lost patience with a
 //                      paused owner.) Later "stop": it was asked to end.
@@ -17,6 +17,7 @@
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct AttachRequest {
     std::string agent;
     bool viewer = false; // wants the viewer's pages as long as it is attached
     bool stay = false; // stays when its input ends, until it is stopped or core.shutdown is asked (a daemon)
+    std::size_t max_line = 0; // the longest line that its client may send; 0: as the owner has it by default
+    std::uint16_t port = 0;   // where it would like the pages; 0: anywhere. The first who wants them is heard
 };
 std::string to_text(const AttachRequest& request);
 Result<AttachRequest> parse_attach(std::string_view text);

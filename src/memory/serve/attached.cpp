@@ -44,7 +44,8 @@ Progress parse_state(std::string_view text) {
 } // namespace
 
 Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int in, int out,
-                      const LedgerFiles& files, std::chrono::milliseconds patience, int stop_fd) {
+                      const LedgerFiles& files, std::chrono::milliseconds patience, int stop_fd,
+                      StoppedOwner* stopped) {
     auto connection = connect_to(home);
     if (!connection)
         return connection;
@@ -53,9 +54,17 @@ Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int
     const auto deadline = sys::Deadline::in(patience);
     for (;;) {
         pollfd ready[2] = {{connection->get(), POLLIN, 0}, {stop_fd, POLLIN, 0}};
-        const int n = ::poll(ready, 2, deadline.poll_timeout());
+        const int n = ::poll(
+            ready, 2,
+            (stopped != nullptr ? deadline.earlier(sys::Deadline::in(StoppedOwner::look_every)) : deadline)
+                .poll_timeout());
         if (n < 0 && errno == EINTR)
             continue;
+        if (n == 0 && !deadline.passed()) {
+            if (stopped != nullptr)
+                stopped->look();
+            continue;
+        }
         if (n <= 0)
             return fail(Errc::not_found, "the owner of the home does not answer");
         if (ready[0].revents == 0)
@@ -77,21 +86,28 @@ Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int
 }
 
 AttachedResult stay_attached(int connection, int stop_fd, std::chrono::milliseconds drain_bound,
-                             const std::function<void(const Progress&)>& on_state) {
+                             const AttachedNews& news, const WaitingClient& client, StoppedOwner& stopped) {
     AttachedResult result;
     // The owner keeps the bound; this is for an owner that is itself stuck.
     constexpr std::chrono::milliseconds margin{2000};
     sys::Deadline deadline;
     for (;;) {
         pollfd ready[2] = {{connection, POLLIN, 0}, {result.stopping ? -1 : stop_fd, POLLIN, 0}};
-        const int n = ::poll(ready, 2, deadline.poll_timeout());
+        const int n =
+            ::poll(ready, 2, deadline.earlier(sys::Deadline::in(StoppedOwner::look_every)).poll_timeout());
         if (n < 0 && errno == EINTR)
             continue;
+        if (result.stopping || client.waits())
+            stopped.look();
+        else
+            stopped.nobody_waits();
         if (n == 0 && deadline.passed()) {
             result.end = AttachedEnd::too_late;
             result.code = 1;
             return result;
         }
+        if (n == 0)
+            continue;
         if (ready[1].revents != 0) {
             signalfd_siginfo info{};
             (void)!::read(stop_fd, &info, sizeof info);
@@ -115,8 +131,10 @@ AttachedResult stay_attached(int connection, int stop_fd, std::chrono::milliseco
             result.code = static_cast<int>(number(text));
             return result;
         }
-        if (word == "state" && on_state)
-            on_state(parse_state(text));
+        if (word == "state" && news.on_state)
+            news.on_state(parse_state(text));
+        if (word == "viewer" && news.on_viewer)
+            news.on_viewer(std::string(text));
     }
 }
 

@@ -4,6 +4,8 @@
 
 #include "memory/serve/attach_socket.hpp"
 #include "memory/serve/ledger.hpp"
+#include "memory/serve/stopped_owner.hpp"
+#include "memory/serve/waiting_client.hpp"
 #include "memory/store/store.hpp"
 
 #include <chrono>
@@ -13,9 +15,11 @@ namespace holdfast::memory {
 
 // Offers the stdio with its books to the owner. The connection, once the owner has it; from then on the owner
 // alone reads and writes them. Errors: not_found (nobody listens, or nobody answers in time), protocol
-// (refused: why). `stop_fd` readable ends the wait (cancelled).
+// (refused: why). `stop_fd` readable ends the wait (cancelled). `stopped`: wakes an owner that is stopped;
+// null: who is stopped stays so.
 Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int in, int out,
-                      const LedgerFiles& files, std::chrono::milliseconds patience, int stop_fd);
+                      const LedgerFiles& files, std::chrono::milliseconds patience, int stop_fd,
+                      StoppedOwner* stopped);
 
 enum class AttachedEnd {
     done,       // the client's input ended, everything is answered
@@ -27,7 +31,14 @@ struct AttachedResult {
     int code = 0;
     bool stopping = false; // a signal had come
 };
+// What the owner tells meanwhile: how far its start is, and where its viewer can be reached (to who wants
+// it).
+struct AttachedNews {
+    std::function<void(const Progress&)> on_state;
+    std::function<void(const std::string& address)> on_viewer;
+};
+// Meanwhile an owner that is stopped although the client waits for it is woken.
 AttachedResult stay_attached(int connection, int stop_fd, std::chrono::milliseconds drain_bound,
-                             const std::function<void(const Progress&)>& on_state);
+                             const AttachedNews& news, const WaitingClient& client, StoppedOwner& stopped);
 
 } // namespace holdfast::memory

@@ -7,10 +7,6 @@ namespace holdfast::memory {
 
 using core::cat;
 
-namespace {
-constexpr const char* slot_name = "memory";
-}
-
 HomeSlot::HomeSlot(std::string home, std::vector<std::string> argv, int cancel_fd)
     : home_(std::move(home))
     , argv_(std::move(argv))
@@ -20,7 +16,7 @@ Result<bool> HomeSlot::try_take() {
     AcquireOptions options;
     options.argv = argv_;
     options.cancel_fd = cancel_fd_;
-    auto got = acquire({home_, slot_name}, options);
+    auto got = acquire({home_, home_slot_name}, options);
     if (!got && got.error().code == Errc::held)
         return false;
     if (!got)
@@ -38,7 +34,7 @@ Result<std::int64_t> HomeSlot::take(const OnProgress& progress) {
         options.argv = argv_;
         options.cancel_fd = cancel_fd_;
         options.if_held = IfHeld::wait;
-        auto got = acquire({home_, slot_name}, options);
+        auto got = acquire({home_, home_slot_name}, options);
         if (!got)
             return std::unexpected(std::move(got.error()));
         const std::lock_guard lock(mutex_);
@@ -58,12 +54,14 @@ void HomeSlot::tell(const Progress& progress) {
     const std::lock_guard lock(mutex_);
     if (!ownership_)
         return;
-    if (progress.phase == Phase::ready)
+    if (progress.phase == Phase::ready) {
+        (void)ownership_->set_status(sentence(progress)); // not what the last step of the start said
         (void)ownership_->ready();
-    else if (progress.total > 0)
+    } else if (progress.total > 0) {
         (void)ownership_->report_progress(progress.done, progress.total, sentence(progress));
-    else // a step forward, although the phase has no numbers of its own
+    } else { // a step forward, although the phase has no numbers of its own
         (void)ownership_->report_progress(++steps_, 0, sentence(progress));
+    }
 }
 
 void HomeSlot::set_address(const std::string& address) {

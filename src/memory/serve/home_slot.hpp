@@ -13,6 +13,8 @@
 
 namespace holdfast::memory {
 
+inline constexpr const char* home_slot_name = "memory"; // the slot's name inside a home
+
 class HomeSlot {
 public:
     // `cancel_fd` ends a wait.

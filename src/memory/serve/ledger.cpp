@@ -57,6 +57,7 @@ Ledger::Ledger(Ledger&& other) noexcept
     , scanned_(other.scanned_)
     , after_line_(other.after_line_)
     , line_in_hand_(other.line_in_hand_)
+    , line_limit_(other.line_limit_)
     , in_flight_(other.in_flight_)
     , free_(std::move(other.free_))
     , sent_(other.sent_)
@@ -77,7 +78,7 @@ Ledger::Slot* Ledger::slot(std::uint32_t index) const noexcept {
 }
 
 Result<Ledger> Ledger::open(LedgerFiles files) {
-    struct stat info{};
+    struct stat info {};
     if (::fstat(files.state.get(), &info) != 0 || info.st_size != static_cast<off_t>(ledger_bytes) ||
         ::fcntl(files.state.get(), F_GET_SEALS) != sealed)
         return fail(Errc::protocol, "what came with a client is not its shared memory");
@@ -164,6 +165,10 @@ void Ledger::make_room() {
     }
 }
 
+void Ledger::limit_lines(std::size_t bytes) noexcept {
+    line_limit_ = std::clamp(bytes, least_line, most_line);
+}
+
 ssize_t Ledger::fill(int in) {
     make_room();
     InputWord input(shared_->input);
@@ -192,7 +197,7 @@ Ledger::Line Ledger::next(bool at_end) {
         const std::string_view unread(buffer() + input.head, input.tail - input.head);
         auto end = unread.find('\n', scanned_);
         const bool whole = end != unread.npos;
-        if (!whole && !input.skipping && unread.size() > max_line) {
+        if (!whole && !input.skipping && unread.size() > line_limit_) {
             input.skipping = true;
             input.head = input.tail;
             input.line = (input.line + 1) & InputWord::line_mask;
@@ -226,7 +231,7 @@ Ledger::Line Ledger::next(bool at_end) {
         input.line = (input.line + 1) & InputWord::line_mask;
         after_line_ = input.word();
         line_in_hand_ = true;
-        if (line.size() > max_line)
+        if (line.size() > line_limit_)
             return {Line::Kind::oversize, line.substr(0, 256)};
         return {Line::Kind::message, line.back() == '\r' ? line.substr(0, line.size() - 1) : line};
     }
@@ -278,6 +283,19 @@ std::vector<Ledger::Lost> Ledger::lost() const {
         i += length == 0 ? 1 : slots_for(length);
     }
     return all;
+}
+
+Ledger::Seen Ledger::look_into(const void* mapped) noexcept {
+    const auto* shared = static_cast<const Shared*>(mapped);
+    const auto* slots = reinterpret_cast<const Slot*>(static_cast<const char*>(mapped) + slots_offset);
+    Seen seen{false, shared->out_end};
+    const std::uint32_t used = std::min<std::uint32_t>(shared->slots_used, slot_count);
+    for (std::uint32_t i = 0; i < used && !seen.in_flight;) {
+        const std::uint32_t length = slots[i].length;
+        seen.in_flight = length != 0 && (slots[i].answer_at == 0 || slots[i].answer_at - 1 >= seen.staged);
+        i += length == 0 || length > max_id ? 1 : slots_for(length);
+    }
+    return seen;
 }
 
 bool Ledger::remember(std::string_view note) {

@@ -41,7 +41,9 @@ struct LedgerFiles {
 
 class Ledger {
 public:
-    static constexpr std::size_t max_line = rpc::default_max_message;
+    static constexpr std::size_t default_line = rpc::default_max_message;
+    static constexpr std::size_t least_line = std::size_t{4} << 10;
+    static constexpr std::size_t most_line = std::size_t{31} << 20; // what the books have room for
     static constexpr std::uint32_t max_in_flight = 32 * 1024;
     static constexpr std::size_t max_id = 4096;
     static constexpr std::size_t max_note = std::size_t{32} << 10;
@@ -54,7 +56,18 @@ public:
     Ledger& operator=(const Ledger&) = delete;
     ~Ledger();
 
+    // What somebody sees who has the state file mapped for reading while another process keeps the books:
+    // true at some moment, perhaps not any more.
+    struct Seen {
+        bool in_flight = false;   // a request was read and is not answered
+        std::uint64_t staged = 0; // the end of the answers in the outbox
+    };
+    static Seen look_into(const void* mapped) noexcept;
+
     // --- input
+    // The longest line that is handed out, from least_line to most_line; longer ones are oversize.
+    void limit_lines(std::size_t bytes) noexcept;
+    [[nodiscard]] std::size_t line_limit() const noexcept { return line_limit_; }
     // One read(2): what it returned, with errno.
     ssize_t fill(int in);
     struct Line {
@@ -112,6 +125,7 @@ private:
     std::uint32_t scanned_ = 0;    // no newline within so many bytes from the head
     std::uint64_t after_line_ = 0; // the input word once the line in hand is used up
     bool line_in_hand_ = false;
+    std::size_t line_limit_ = default_line;
     std::uint32_t in_flight_ = 0;
     std::vector<std::uint32_t> free_; // single slots
     std::uint64_t sent_ = 0;          // the outbox's position

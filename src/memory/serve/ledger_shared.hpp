@@ -6,7 +6,7 @@
 namespace holdfast::memory {
 
 inline constexpr std::size_t read_chunk = std::size_t{64} << 10;
-inline constexpr std::size_t buffer_bytes = 2 * Ledger::max_line + 4 * read_chunk;
+inline constexpr std::size_t buffer_bytes = 2 * Ledger::most_line + 4 * read_chunk;
 inline constexpr std::uint32_t compact_after = 256 << 10;
 inline constexpr std::uint32_t give_back_above = 512 << 10;
 inline constexpr std::uint32_t slot_count = 64 * 1024;

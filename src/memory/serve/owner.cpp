@@ -43,7 +43,6 @@ Result<void> Owner::start() {
     ServiceOptions options;
     options.home = options_.home;
     options.agent = options_.agent;
-    options.slow_open_ms = options_.slow_open_ms;
     options.become_owner = [this](const OnProgress& progress) {
         auto epoch = slot_.take(progress);
         wake(); // to listen for others
@@ -79,7 +78,8 @@ Result<void> Owner::start() {
         return std::unexpected(std::move(ledger.error()));
     Client own;
     own.own = true;
-    own.request = {options_.protocol, options_.agent, options_.viewer, options_.daemon};
+    own.request = attach_request(options_);
+    ledger->limit_lines(options_.max_line);
     own.protocol = protocol_named(options_.protocol);
     if (own.protocol == nullptr)
         return fail(Errc::invalid_argument, cat("there is no protocol \"", options_.protocol, "\""));
@@ -218,18 +218,20 @@ void Owner::housekeeping() {
     if (leaving_)
         return;
     listen();
-    if (std::string address; desk_->take_address(address)) {
-        slot_.set_address(address);
-        report_.tell_address(address);
+    if (desk_->take_address(viewer_address_)) {
+        slot_.set_address(viewer_address_);
+        report_.tell_address(viewer_address_);
+        for (const auto& client : clients_)
+            tell_viewer(client);
     }
     if (state_changed)
         tell_attached();
-    const bool viewer =
-        std::ranges::any_of(clients_, [](const Client& client) { return client.request.viewer; });
-    if (!viewer)
+    const auto wish =
+        std::ranges::find_if(clients_, [](const Client& client) { return client.request.viewer; });
+    if (wish == clients_.end())
         companion_.reset();
     else if (!companion_ && options_.companion && slot_.owned())
-        companion_ = options_.companion(*desk_);
+        companion_ = options_.companion(*desk_, wish->request.port);
 }
 
 void Owner::listen() {

@@ -77,6 +77,7 @@ private:
     [[nodiscard]] bool wanted() const;
     [[nodiscard]] int next_timeout() const;
     void tell_attached();
+    void tell_viewer(const Client& client) const;
     RunEnd close();
     Protocol* protocol_named(const std::string& name);
     std::shared_ptr<std::atomic<bool>> barrier();
@@ -93,6 +94,7 @@ private:
     std::unique_ptr<OwnerDesk> desk_;
     std::map<std::string, std::unique_ptr<Protocol>> protocols_;
     std::unique_ptr<Companion> companion_;
+    std::string viewer_address_; // empty: there is none
     sys::Fd listener_;
     bool listening_failed_ = false;
     std::list<Guest> guests_;

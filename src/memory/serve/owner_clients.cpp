@@ -66,6 +66,8 @@ void Owner::admit(Guest& guest) {
     }
     Client client;
     client.request = std::move(*guest.request);
+    if (client.request.max_line != 0)
+        ledger->limit_lines(client.request.max_line);
     client.protocol = protocol_named(client.request.protocol);
     client.stream = std::make_shared<Stream>(std::move(descriptors[0]), std::move(descriptors[1]),
                                              std::move(*ledger), client.request.agent, wake_.get());
@@ -74,7 +76,14 @@ void Owner::admit(Guest& guest) {
     clients_.push_back(std::move(client));
     clients_.back().stream->take_over(*clients_.back().protocol);
     tell_attached();
+    tell_viewer(clients_.back());
     wake(); // what it needs is asked in the next round
+}
+
+// Its process says it to whoever started it: the address it asked for may not be the one there is.
+void Owner::tell_viewer(const Client& client) const {
+    if (client.connection && client.request.viewer && !viewer_address_.empty())
+        (void)send_packet(client.connection.get(), cat("viewer ", viewer_address_));
 }
 
 void Owner::hear(Client& client) {
@@ -97,6 +106,7 @@ void Owner::step(Client& client) {
     if (client.gone)
         return;
     auto& stream = *client.stream;
+    stream.handle_held(*client.protocol);
     if (client.stage == Stage::serving && stream.ended()) {
         // Others go on elsewhere when this process leaves: their streams rest where they are.
         if (leaving_ && !client.own)
@@ -150,7 +160,7 @@ RunEnd Owner::close() {
     slot_.release();
     if (!failure.empty() && !stopped_) {
         end.code = 1;
-        end.message = failure;
+        end.message = options_.told_by_client ? "" : failure;
     }
     if (lost_)
         end.code = 1;

@@ -82,12 +82,14 @@ public:
     Companion& operator=(const Companion&) = delete;
     virtual ~Companion() = default;
 };
-using MakeCompanion = std::function<std::unique_ptr<Companion>(OwnerDesk&)>;
+// The port is a wish of whoever asked for it first.
+using MakeCompanion = std::function<std::unique_ptr<Companion>(OwnerDesk&, std::uint16_t port)>;
 
 // A further protocol that stdio clients of this home may speak.
 struct NamedProtocol {
     std::string name;
     std::function<std::unique_ptr<Protocol>(Service&, Contract&)> make;
+    std::string (*lost)(std::string_view raw_id); // as Protocol::lost, where there is no owner to make one
 };
 
 } // namespace holdfast::memory

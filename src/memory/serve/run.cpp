@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace holdfast::memory {
 
@@ -28,8 +29,10 @@ void answer_what_was_lost(const RunOptions& options, LedgerFiles files) {
     auto ledger = Ledger::open(std::move(files));
     if (!ledger)
         return;
+    const auto named = std::ranges::find(options.protocols, options.protocol, &NamedProtocol::name);
+    const auto text = named != options.protocols.end() ? named->lost : lost_text;
     for (const auto& lost : ledger->lost())
-        (void)ledger->stage(lost.ticket, lost_text(lost.raw_id));
+        (void)ledger->stage(lost.ticket, text(lost.raw_id));
     const auto until = sys::Deadline::in(std::chrono::milliseconds(1000));
     while (ledger->pump(options.out) == Ledger::Sent::blocked && !until.passed()) {
         pollfd ready{options.out, POLLOUT, 0};
@@ -46,10 +49,32 @@ RunEnd serve(const RunOptions& options, HomeSlot& slot, StartReport& report, Led
     return end;
 }
 
+// What nobody can serve without: the reason, the way out, and an exit code that says which of them it is.
+RunEnd cannot_start(const Error& error) {
+    if (error.sys == ENOSPC || error.sys == EDQUOT)
+        return {exit_no_space, false,
+                cat(error.message, ". The disk is full: free some space and start again")};
+    if (error.code == Errc::not_permitted)
+        return {exit_not_writable, false,
+                cat(error.message,
+                    ". The home must be writable for this user: make it so, or choose another one "
+                    "with --home")};
+    return {1, false, error.message};
+}
+
 } // namespace
 
+AttachRequest attach_request(const RunOptions& options) {
+    return {.protocol = options.protocol,
+            .agent = options.agent,
+            .viewer = options.viewer,
+            .stay = options.daemon,
+            .max_line = options.max_line,
+            .port = options.viewer_port};
+}
+
 RunEnd run(const RunOptions& options) {
-    const auto failed = [](const Error& error) { return RunEnd{1, false, error.message}; };
+    const auto failed = cannot_start;
     if (auto made = sys::make_directories(options.home); !made)
         return failed(made.error());
     auto files = LedgerFiles::make();
@@ -58,7 +83,9 @@ RunEnd run(const RunOptions& options) {
     const sys::Fd cancel(::eventfd(0, EFD_CLOEXEC));
     HomeSlot slot(options.home, options.argv, cancel.get());
     StartReport report(options.notify_address, options.person);
-    const AttachRequest request{options.protocol, options.agent, options.viewer, options.daemon};
+    const AttachRequest request = attach_request(options);
+    const WaitingClient client(options.in, options.out, *files);
+    StoppedOwner stopped(options.home);
     auto patience = sys::Deadline::in(attach_patience);
     int pause_ms = 1;
     for (;;) {
@@ -67,11 +94,13 @@ RunEnd run(const RunOptions& options) {
             return failed(taken.error());
         if (*taken)
             return serve(options, slot, report, std::move(*files), cancel.get());
-        auto connection =
-            offer(options.home, request, options.in, options.out, *files, attach_patience, options.signal_fd);
+        auto connection = offer(options.home, request, options.in, options.out, *files, attach_patience,
+                                options.signal_fd, &stopped);
         if (connection) {
-            const auto end = stay_attached(connection->get(), options.signal_fd, drain_bound,
-                                           [&](const Progress& progress) { (void)report.tell(progress); });
+            const auto end = stay_attached(
+                connection->get(), options.signal_fd, drain_bound,
+                {[&](const Progress& progress) { (void)report.tell(progress); }, options.on_viewer}, client,
+                stopped);
             if (end.end == AttachedEnd::done)
                 return {end.code, false, ""};
             if (end.end == AttachedEnd::too_late)
@@ -87,10 +116,11 @@ RunEnd run(const RunOptions& options) {
         if (connection.error().code == Errc::cancelled)
             return {0, false, ""};
         if (connection.error().code == Errc::protocol || patience.passed())
-            // Nobody to share with: an owner that listens nowhere, or is stopped. Its end is waited for, and
-            // health is answered meanwhile.
+            // Nobody to share with: an owner that listens nowhere, or cannot be woken. Its end is waited for,
+            // and health is answered meanwhile.
             return serve(options, slot, report, std::move(*files), cancel.get());
-        // It is coming up, or going away.
+        // It is coming up, or going away; or it was stopped before it could listen.
+        stopped.look();
         pollfd stop{options.signal_fd, POLLIN, 0};
         ::poll(&stop, 1, pause_ms);
         pause_ms = std::min(pause_ms * 2, 50);
@@ -115,8 +145,8 @@ Result<ClientLink> attach_client(const std::string& home, const std::string& pro
         return std::unexpected(std::move(files.error()));
     const auto deadline = sys::Deadline::in(at_most);
     for (;;) {
-        auto connection =
-            offer(home, {.protocol = protocol}, to_read.get(), from_write.get(), *files, at_most, -1);
+        auto connection = offer(home, {.protocol = protocol}, to_read.get(), from_write.get(), *files,
+                                at_most, -1, nullptr);
         if (connection) {
             link.link = std::move(*connection);
             return link;

@@ -2,6 +2,8 @@
 // ready to take over. holdfast-memory and `holdfast memory mcp` are this with different flags.
 #pragma once
 
+#include "memory/serve/attach_socket.hpp"
+#include "memory/serve/ledger.hpp"
 #include "memory/serve/owner_desk.hpp"
 #include "sys/fd.hpp"
 
@@ -15,9 +17,14 @@ namespace holdfast::memory {
 struct RunOptions {
     std::string home; // absolute
     std::string agent = "default";
-    std::string protocol = "rpc"; // that our own client speaks: "rpc", or the name of one of `protocols`
-    bool daemon = false;          // stays when its input ends
-    bool viewer = false;          // wants the companion
+    std::string protocol = "rpc";  // that our own client speaks: "rpc", or the name of one of `protocols`
+    bool daemon = false;           // stays when its input ends
+    bool viewer = false;           // wants the companion
+    std::uint16_t viewer_port = 0; // and where; 0: anywhere
+    std::size_t max_line = Ledger::default_line; // the longest line that is taken of our own client
+    // Attached, with the viewer wanted: the owner serves it at this address ("http://127.0.0.1:8377/"). Again
+    // when it has moved.
+    std::function<void(const std::string& address)> on_viewer;
     std::optional<std::chrono::milliseconds>
         idle;                      // a daemon that owns the home leaves after so long without anybody
     std::vector<std::string> argv; // for the slot's record
@@ -26,10 +33,20 @@ struct RunOptions {
     int signal_fd = -1;         // a signalfd of the signals that mean "end": blocked in every thread
     std::string notify_address; // NOTIFY_SOCKET
     bool person = false;        // stderr is a terminal: show progress there
-    std::int64_t slow_open_ms = 0;
+    // The client shows a person what it was answered: why the store could not be opened need not be said on
+    // stderr, too.
+    bool told_by_client = false;
     std::vector<NamedProtocol> protocols; // that this process can serve besides "rpc"
     MakeCompanion companion;              // the viewer; empty: there is none
 };
+
+// What a process with these options asks of an owner for its client.
+AttachRequest attach_request(const RunOptions& options);
+
+// Of a home that cannot be used at all; otherwise a failure is 1. They mean the same as holdfast's own
+// (docs/exit-codes.md).
+inline constexpr int exit_no_space = 73;
+inline constexpr int exit_not_writable = 77;
 
 struct RunEnd {
     int code = 0;

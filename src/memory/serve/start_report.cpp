@@ -1,8 +1,12 @@
 #include "memory/serve/start_report.hpp"
 
+#include "core/progress_line.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/notify.hpp"
+#include "sys/terminal.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -37,6 +41,11 @@ std::string sentence(const Progress& progress) {
 StartReport::StartReport(std::string notify_address, bool person)
     : notify_address_(std::move(notify_address))
     , person_(person) {}
+
+StartReport::~StartReport() {
+    if (bar_stands_)
+        std::fputs("\r\033[K", stderr);
+}
 
 bool StartReport::tell(const Progress& progress) {
     const std::lock_guard lock(mutex_);
@@ -75,19 +84,13 @@ void StartReport::tell_manager(const Progress& progress) const {
 }
 
 void StartReport::tell_person(const Progress& progress) {
-    constexpr int width = 30;
-    constexpr const char* full = "##############################";
-    constexpr const char* rest = "------------------------------";
-    std::string line = "\r\033[Kmemory: ";
-    if (progress.total > 0) {
-        const int filled = static_cast<int>(std::min(progress.done, progress.total) * width / progress.total);
-        line += cat("[", std::string_view(full).substr(0, static_cast<std::size_t>(filled)),
-                    std::string_view(rest).substr(static_cast<std::size_t>(filled)), "] ");
-    }
-    line += sentence(progress);
-    bar_open_ = progress.phase != Phase::ready && progress.phase != Phase::failed;
-    if (!bar_open_)
-        line += '\n';
+    // The last word stays and may take the lines that it needs; what came before is rewritten in place.
+    const bool over = progress.phase == Phase::ready || progress.phase == Phase::failed;
+    bar_stands_ = !over;
+    const auto line =
+        over ? cat("\r\033[Kmemory: ", sentence(progress), '\n')
+             : cat("\r\033[K", core::progress_line("memory", progress.done, progress.total,
+                                                   sentence(progress), sys::terminal_columns(STDERR_FILENO)));
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);
 }

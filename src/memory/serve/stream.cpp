@@ -82,19 +82,40 @@ void Stream::readable(Protocol& protocol) {
     const auto n = ledger_.fill(in_.get());
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    handle_lines(protocol, n <= 0);
-    if (n <= 0)
+    at_end_ = n <= 0;
+    handle_lines(protocol, at_end_);
+    if (at_end_ && !lines_wait_)
         ended_ = true;
+}
+
+void Stream::handle_held(Protocol& protocol) {
+    if (!lines_wait_ || held_)
+        return;
+    lines_wait_ = false;
+    handle_lines(protocol, at_end_);
+    if (at_end_ && !lines_wait_)
+        ended_ = true;
+}
+
+bool Stream::hold_lines() {
+    held_ = true;
+    lines_wait_ = true;
+    return true;
+}
+
+void Stream::go_on() {
+    held_ = false;
+    wake();
 }
 
 void Stream::handle_lines(Protocol& protocol, bool at_end) {
     const auto self = shared_from_this();
-    while (!ended_) {
+    while (!ended_ && !lines_wait_) {
         const auto line = ledger_.next(at_end);
         if (line.kind == Ledger::Line::Kind::none)
             return;
         if (line.kind == Ledger::Line::Kind::oversize)
-            protocol.refuse_oversize(self, Ledger::max_line);
+            protocol.refuse_oversize(self, ledger_.line_limit());
         else
             protocol.handle(self, line.text);
         ledger_.used();
@@ -108,7 +129,8 @@ void Stream::writable() {
 
 bool Stream::wants_input() const {
     const std::lock_guard lock(mutex_);
-    return !ended_ && (gone_ || ledger_.unsent() < room) && ledger_.in_flight() < Ledger::max_in_flight;
+    return !ended_ && !lines_wait_ && !at_end_ && (gone_ || ledger_.unsent() < room) &&
+           ledger_.in_flight() < Ledger::max_in_flight;
 }
 
 bool Stream::wants_output() const {

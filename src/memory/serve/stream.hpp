@@ -26,6 +26,8 @@ public:
     Ticket begin(std::string_view raw_id) override;
     void answer(Ticket ticket, std::string_view message) override;
     bool remember(std::string_view state) override;
+    bool hold_lines() override;
+    void go_on() override;
     [[nodiscard]] std::string_view agent() const override { return agent_; }
 
     // On the serving thread from here on.
@@ -34,6 +36,8 @@ public:
     void take_over(Protocol& protocol);
     // Reads once and handles the lines that are whole.
     void readable(Protocol& protocol);
+    // Handles the lines that had to wait for go_on(), once it was called.
+    void handle_held(Protocol& protocol);
     void writable();
     [[nodiscard]] int in() const noexcept { return in_.get(); }
     [[nodiscard]] int out() const noexcept { return out_.get(); }
@@ -61,7 +65,10 @@ private:
     std::string agent_;
     int wake_fd_;
     std::atomic<bool> ended_ = false;
-    mutable std::mutex mutex_; // of all that follows
+    std::atomic<bool> held_ = false; // between hold_lines() and go_on()
+    bool lines_wait_ = false;        // since hold_lines(), until they were looked at again
+    bool at_end_ = false;            // nothing more will come in
+    mutable std::mutex mutex_;       // of all that follows
     Ledger ledger_;
     bool blocked_ = false;
     bool gone_ = false;

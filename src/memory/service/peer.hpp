@@ -30,6 +30,11 @@ public:
     virtual Ticket begin(std::string_view /*raw_id*/) { return 0; }
     // The answer to what was begun. Exactly once per ticket.
     virtual void answer(Ticket /*ticket*/, std::string_view message) { send(message); }
+    // To be called while a line is handled, on that thread: no further line of this client is handed out
+    // until go_on(), from any thread, so that they still take effect in the order in which they came. False:
+    // it cannot wait, so what the line asks for has to be done at once.
+    virtual bool hold_lines() { return false; }
+    virtual void go_on() {}
     // What its protocol has to know of this client should another process become the owner: subscriptions,
     // how far a handshake came. Kept outside this process, replaced as a whole. False: longer than 32 KiB,
     // not kept.

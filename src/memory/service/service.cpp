@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace holdfast::memory {
 
@@ -86,15 +87,16 @@ Result<void> Service::open_store() {
             embedder->wake();
     };
     store_options.on_fenced = options_.on_fenced;
-    constexpr std::int64_t beat_ms = 50;
-    for (std::int64_t past = 0; past < options_.slow_open_ms; past += beat_ms) {
-        tell({Phase::recovering, static_cast<std::uint64_t>(past),
-              static_cast<std::uint64_t>(options_.slow_open_ms), "slowed down for a test"});
-        std::this_thread::sleep_for(std::chrono::milliseconds(beat_ms));
-    }
     auto store = Store::open(store_options, telling);
     if (!store)
         return std::unexpected(std::move(store.error()));
+    // An empty memory that says nothing would be taken for a loss; whoever started us hears what happened.
+    if ((*store)->set_aside_now())
+        std::fprintf(
+            stderr,
+            "holdfast-memory: the database was corrupt; it is kept as %s, and a new one was begun. What can "
+            "still be read is brought over by: holdfast memory import %s --home %s\n",
+            (*store)->set_aside().c_str(), (*store)->set_aside().c_str(), paths_.home.c_str());
     auto recall = Recall::open(**store, paths_.index, telling);
     if (!recall)
         return std::unexpected(std::move(recall.error()));

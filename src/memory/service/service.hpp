@@ -38,7 +38,6 @@ struct ServiceOptions {
     std::function<Result<std::int64_t>(const OnProgress&)> become_owner = {};
     OnProgress on_progress = {};          // from the opening thread and the indexer; may be empty
     std::function<void()> on_fenced = {}; // from the writer thread: a newer owner was found in the store
-    std::int64_t slow_open_ms = 0;        // for tests: opening takes this much longer, and tells its progress
 };
 
 class Service {

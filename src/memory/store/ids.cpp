@@ -1,5 +1,7 @@
 #include "memory/store/ids.hpp"
 
+#include "memory/text/letters.hpp"
+
 #include <sys/random.h>
 
 #include <chrono>
@@ -44,6 +46,18 @@ std::string make_id(std::string_view prefix) {
     append(id, static_cast<std::uint64_t>(now_ms()), 10);
     append(id, random_bits(), 12);
     return id;
+}
+
+bool is_sound_id(std::string_view id) noexcept {
+    constexpr std::string_view signs = "-_.:/@+=#~";
+    for (std::size_t at = 0; at < id.size();) {
+        const auto code = decode(id, at);
+        const bool ascii = code < 0x80;
+        if (ascii ? script_of(code) == Script::none && signs.find(static_cast<char>(code)) == signs.npos
+                  : code == 0xfffd || script_of(code) == Script::none)
+            return false;
+    }
+    return !id.empty() && id.size() <= 200;
 }
 
 std::int64_t now_ms() noexcept {

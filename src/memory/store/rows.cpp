@@ -2,7 +2,7 @@
 #include "memory/store/rows.hpp"
 
 #include "core/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -58,36 +58,6 @@ Feedback feedback_row(const Statement& row) {
             row.real(5),   row.string(6), row.string(7), row.integer(8)};
 }
 
-// Runs a prepared and bound statement, and turns each row into a value.
-template <class Make>
-auto collect(Statement& statement, Make make) -> Result<std::vector<decltype(make(statement))>> {
-    std::vector<decltype(make(statement))> values;
-    const ScopedReset reset(statement);
-    for (;;) {
-        auto row = statement.step();
-        if (!row)
-            return std::unexpected(std::move(row.error()));
-        if (!*row)
-            return values;
-        values.push_back(make(statement));
-    }
-}
-
-template <class Make>
-auto first(Result<Statement*> statement, Make make) -> Result<std::optional<decltype(make(**statement))>> {
-    using Value = std::optional<decltype(make(**statement))>;
-    const ScopedReset reset(**statement);
-    auto row = (*statement)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    return *row ? Value(make(**statement)) : Value();
-}
-
-#define HF_PREPARE(name, database, sql)                                                                      \
-    auto name = (database).prepare(sql);                                                                     \
-    if (!(name))                                                                                             \
-    return std::unexpected(std::move((name).error()))
-
 std::int64_t fingerprint_of(const Trace& trace) {
     std::uint64_t hash = 0xcbf29ce484222325ULL;
     const auto mix = [&](std::string_view text) {
@@ -132,7 +102,7 @@ Result<std::optional<Session>> find_session(Database& database, std::string_view
     HF_PREPARE(found, database,
                "SELECT row, id, agent, namespace, meta, opened_at, closed_at FROM sessions WHERE id=?1");
     (*found)->bind(1, id);
-    return first(found, session_of);
+    return first(**found, session_of);
 }
 
 #define HF_EPISODE_SELECT                                                                                    \
@@ -142,26 +112,26 @@ Result<std::optional<Session>> find_session(Database& database, std::string_view
 Result<std::optional<Episode>> find_episode(Database& database, std::string_view id) {
     HF_PREPARE(found, database, HF_EPISODE_SELECT "WHERE e.id=?1");
     (*found)->bind(1, id);
-    return first(found, episode_of);
+    return first(**found, episode_of);
 }
 
 Result<std::optional<Episode>> open_episode_of(Database& database, std::int64_t session_row) {
     HF_PREPARE(found, database,
                HF_EPISODE_SELECT "WHERE e.session=?1 AND e.closed_at IS NULL ORDER BY e.row DESC LIMIT 1");
     (*found)->bind(1, session_row);
-    return first(found, episode_of);
+    return first(**found, episode_of);
 }
 
 Result<std::optional<Trace>> find_trace(Database& database, std::string_view id) {
     HF_PREPARE(found, database, "SELECT " HF_TRACE_COLUMNS HF_TRACE_JOIN "WHERE t.id=?1");
     (*found)->bind(1, id);
-    return first(found, trace_of);
+    return first(**found, trace_of);
 }
 
 Result<std::optional<Trace>> trace_at(Database& database, std::int64_t row) {
     HF_PREPARE(found, database, "SELECT " HF_TRACE_COLUMNS HF_TRACE_JOIN "WHERE t.row=?1");
     (*found)->bind(1, row);
-    return first(found, trace_of);
+    return first(**found, trace_of);
 }
 
 Result<std::vector<Trace>> timeline(Database& database, std::int64_t episode_row) {
@@ -394,11 +364,11 @@ Result<bool> delete_trace(WriteContext& context, std::string_view id) {
     return true;
 }
 
-Result<void> add_feedback(WriteContext& context, const Feedback& feedback) {
+Result<bool> insert_feedback(WriteContext& context, const Feedback& feedback) {
     HF_PREPARE(
         insert, context.database,
         "INSERT INTO feedback(id, trace_id, episode_id, channel, polarity, magnitude, rationale, raw, ts)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO NOTHING");
     (*insert)
         ->bind(1, feedback.id)
         .bind_or_null(2, feedback.trace_id)
@@ -409,9 +379,18 @@ Result<void> add_feedback(WriteContext& context, const Feedback& feedback) {
         .bind_or_null(7, feedback.rationale)
         .bind_or_null(8, feedback.raw)
         .bind(9, feedback.ts);
-    if (auto done = (*insert)->run(); !done)
-        return done;
-    ++context.totals.feedback;
+    auto inserted = changed(context.database, **insert);
+    if (inserted && *inserted)
+        ++context.totals.feedback;
+    return inserted;
+}
+
+Result<void> add_feedback(WriteContext& context, const Feedback& feedback) {
+    auto inserted = insert_feedback(context, feedback);
+    if (!inserted)
+        return std::unexpected(std::move(inserted.error()));
+    if (!*inserted)
+        return {};
     if (feedback.trace_id.empty() || feedback.polarity == "neutral")
         return {};
     // A step toward +1 or -1: later words weigh more than earlier ones, and the value stays in its range.

@@ -49,6 +49,8 @@ Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn = 
 Result<void> replace_text(WriteContext& context, Trace& trace);
 Result<bool> delete_trace(WriteContext& context, std::string_view id);
 
+// Stores feedback as it is; false: one of that id is there already.
+Result<bool> insert_feedback(WriteContext& context, const Feedback& feedback);
 // Stores feedback and moves the value of the trace it binds to.
 Result<void> add_feedback(WriteContext& context, const Feedback& feedback);
 

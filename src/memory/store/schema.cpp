@@ -149,6 +149,15 @@ Result<void> migrate(Database& database, const std::string& path, std::span<cons
         return fail(Errc::unsupported,
                     cat("the store ", path, " was written by a newer version (schema ", current,
                         ", this one knows ", last, "): start that version, or use another home"));
+    if (current == 0) {
+        auto theirs = database.scalar("SELECT count(*) FROM sqlite_schema");
+        if (!theirs)
+            return std::unexpected(std::move(theirs.error()));
+        if (*theirs > 0)
+            return fail(Errc::unsupported,
+                        cat(path, " is the database of another program: nothing was changed in it. "
+                                  "Move it away, or use another home"));
+    }
     bool backed_up = false;
     for (const auto& step : steps) {
         if (step.number <= current)

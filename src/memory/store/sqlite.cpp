@@ -4,13 +4,20 @@
 
 #include <sqlite3.h>
 
+#include <cctype>
 #include <cerrno>
+#include <cstring>
 
 namespace holdfast::memory {
 
 using core::cat;
 
 namespace {
+
+std::string file_of(sqlite3* db) {
+    const char* path = db != nullptr ? sqlite3_db_filename(db, "main") : nullptr;
+    return path != nullptr && *path != 0 ? path : "the database";
+}
 
 Error describe(sqlite3* db, std::string_view what, int code) {
     const int primary = code & 0xff;
@@ -23,13 +30,33 @@ Error describe(sqlite3* db, std::string_view what, int code) {
         return {Errc::io, cat(what, ": the database is corrupt (", text, ")"), EUCLEAN};
     if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
         return {Errc::held, cat(what, ": another connection holds the database (", text, ")"), 0};
-    if (primary == SQLITE_PERM || primary == SQLITE_READONLY || primary == SQLITE_AUTH)
-        return {Errc::not_permitted, cat(what, ": ", text), sys};
+    if (primary == SQLITE_PERM || primary == SQLITE_READONLY || primary == SQLITE_AUTH ||
+        (primary == SQLITE_CANTOPEN && (sys == EACCES || sys == EPERM || sys == EROFS)))
+        return {Errc::not_permitted,
+                cat(what, ": ", text, ". ", file_of(db),
+                    " and its folder must be readable and writable for this user"),
+                sys != 0 ? sys : EACCES};
+    if (primary == SQLITE_CANTOPEN && sys != 0)
+        return {Errc::io, cat(what, ": ", text, " (", std::strerror(sys), ")"), sys};
     if (primary == SQLITE_INTERRUPT)
         return {Errc::cancelled, cat(what, ": interrupted"), 0};
     if (primary == SQLITE_TOOBIG)
         return {Errc::overflow, cat(what, ": ", text), 0};
     return {Errc::io, cat(what, ": ", text), sys};
+}
+
+// As SQLite takes it: everything that could mean something in an address is written as its number.
+std::string still_uri(const std::string& path) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string uri = "file:";
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_')
+            uri += c;
+        else
+            uri += cat('%', digits[byte >> 4U], digits[byte & 15U]);
+    }
+    return uri + "?immutable=1";
 }
 
 } // namespace
@@ -141,11 +168,26 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, const ch
     case OpenMode::read_only:
         flags |= SQLITE_OPEN_READONLY;
         break;
+    case OpenMode::read_only_still:
+        flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+        break;
+    case OpenMode::read_only_with_log:
+        flags |= SQLITE_OPEN_READONLY;
+        vfs = "unix-none"; // takes no locks
+        break;
     }
     Database database;
-    const int code = sqlite3_open_v2(path.c_str(), &database.db_, flags, vfs);
+    const auto name = mode == OpenMode::read_only_still ? still_uri(path) : path;
+    const int code = sqlite3_open_v2(name.c_str(), &database.db_, flags, vfs);
     if (code != SQLITE_OK)
         return std::unexpected(describe(database.db_, cat("open ", path), code));
+    if (mode == OpenMode::read_only_with_log) {
+        // Alone with its log, SQLite keeps the index of it in memory instead of in a file; and at the end it
+        // must leave the log as it is.
+        sqlite3_db_config(database.db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+        if (auto alone = database.exec("PRAGMA locking_mode=EXCLUSIVE"); !alone)
+            return std::unexpected(std::move(alone.error()));
+    }
     return database;
 }
 

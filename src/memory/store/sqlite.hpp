@@ -71,7 +71,13 @@ private:
     Statement& statement_;
 };
 
-enum class OpenMode { read_write_create, read_write, read_only };
+enum class OpenMode {
+    read_write_create,
+    read_write,
+    read_only,
+    read_only_still,    // nobody changes it meanwhile: no lock is taken and no file beside it is needed
+    read_only_with_log, // the same, for one with a log that nobody has copied back: it is read into memory
+};
 
 class Database {
 public:

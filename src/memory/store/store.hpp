@@ -107,8 +107,10 @@ public:
     void fence() noexcept { fenced_ = refuse_all_ = true; }
     [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
     [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
-    // Where a corrupt database was put at open; empty when there was none.
+    // Where a corrupt database was put, at this opening or at an earlier one, and still lies; empty: nowhere.
     [[nodiscard]] const std::string& set_aside() const noexcept { return set_aside_; }
+    // It was this opening that found it corrupt, not an earlier one.
+    [[nodiscard]] bool set_aside_now() const noexcept { return set_aside_now_; }
 
     // Finishes everything submitted, then stops. Called by the destructor too.
     void close();
@@ -132,6 +134,7 @@ private:
 
     StoreOptions options_;
     std::string set_aside_;
+    bool set_aside_now_ = false;
     Database writer_;
     std::int64_t epoch_ = 0;
     std::atomic<bool> fenced_ = false; // a newer epoch was seen

@@ -2,14 +2,14 @@
 #include "memory/store/store.hpp"
 
 #include "core/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/store/aside.hpp"
 #include "memory/store/schema.hpp"
 #include "memory/store/watched_vfs.hpp"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include <cstdio>
+#include <algorithm>
 
 namespace holdfast::memory {
 
@@ -36,7 +36,7 @@ std::string_view name_of(Phase phase) noexcept {
 namespace {
 
 std::uint64_t size_of(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
@@ -48,23 +48,13 @@ struct WalProgress {
 
 void tell_wal(void* context, std::uint64_t bytes) {
     auto& wal = *static_cast<WalProgress*>(context);
-    if (bytes - wal.told < (std::uint64_t{1} << 20))
-        return; // each megabyte is often enough
+    // By bytes, not by time: no clock is asked at each page. On a disk of a megabyte a second this is still
+    // sixteen times a second, and somebody may be waiting for a sign of life.
+    if (bytes - wal.told < (std::uint64_t{1} << 16))
+        return;
     wal.told = bytes;
     wal.tell(
         {Phase::recovering, bytes < wal.total ? bytes : wal.total, wal.total, "reading the write-ahead log"});
-}
-
-// The database, its WAL and its shared-memory file move together: apart they would be worthless or
-// misleading.
-Result<std::string> put_aside(const std::string& path) {
-    std::string target = cat(path, ".corrupt-", now_ms());
-    if (std::rename(path.c_str(), target.c_str()) != 0)
-        return fail(Errc::io, cat("the corrupt database ", path, " could not be kept aside; move it by hand"),
-                    errno);
-    (void)std::rename((path + "-wal").c_str(), (target + "-wal").c_str());
-    (void)std::rename((path + "-shm").c_str(), (target + "-shm").c_str());
-    return target;
 }
 
 } // namespace
@@ -79,10 +69,13 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options, const OnProgres
         if (!aside)
             return std::unexpected(std::move(aside.error()));
         store->set_aside_ = *aside;
+        store->set_aside_now_ = true;
         opened = store->open_connections(progress);
     }
     if (!opened)
         return std::unexpected(std::move(opened.error()));
+    if (store->set_aside_.empty())
+        store->set_aside_ = kept_aside(store->options_.path);
     store->writer_thread_ = std::thread([raw = store.get()] { raw->writer_loop(); });
     store->checkpoint_thread_ = std::thread([raw = store.get()] { raw->checkpoint_loop(); });
     return store;

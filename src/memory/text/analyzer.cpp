@@ -14,6 +14,12 @@ std::uint64_t term_hash(TermKind kind, std::string_view letters) noexcept {
     return hash ^ (hash >> 29);
 }
 
+std::uint64_t word_term(std::string_view stem, Language language) noexcept {
+    constexpr std::uint64_t tag = 31;
+    static_assert(language_count <= tag + 1);
+    return (term_hash(TermKind::word, stem) & ~tag) | static_cast<std::uint64_t>(language);
+}
+
 std::uint64_t day_term(int year, int month, int day) noexcept {
     return term_hash(TermKind::day, std::to_string(year * 10000 + month * 100 + day));
 }
@@ -27,6 +33,11 @@ namespace {
 bool joins_identifier(char c) noexcept {
     return c == '_' || c == '.' || c == '-' || c == '/' || c == ':' || c == '@' || c == '#' || c == '\\';
 }
+
+// So many stop words make a text one of that language. The reading of a text need only be the likeliest; but
+// a question loses its words to it.
+constexpr unsigned votes_for_language = 2;
+constexpr unsigned votes_for_stop_words = 3;
 
 bool is_apostrophe(char32_t code) noexcept {
     return code == '\'' || code == 0x2019;
@@ -95,49 +106,75 @@ void Analyzer::split(std::string_view text) {
     }
 }
 
-void Analyzer::add_word(std::string_view text, const Piece& piece, Language language, std::uint32_t number,
-                        std::vector<Term>& terms) {
-    lower(text.substr(piece.begin, piece.end - piece.begin), lower_);
+std::string_view Analyzer::read_word(std::string_view word) {
+    lower(word, lower_);
     if (lower_.size() > 64)
         lower_.resize(64); // no word is longer; a blob without blanks must not cost memory in the index
-    Term term{0,
-              TermKind::word,
-              is_stop_word(lower_, language),
-              piece.upper_first && !piece.sentence_start,
-              piece.begin,
-              piece.end,
-              number};
-    std::string_view word = lower_;
-    if (word.ends_with("'s"))
-        word.remove_suffix(2);
-    if (language == Language::french || language == Language::italian || language == Language::catalan)
-        if (const auto elided = word.find('\''); elided <= 2)
-            word.remove_prefix(elided + 1);
-    const auto stem = piece.script == Script::digit ? word : stemmers_.stem(word, language);
+    std::string_view read = lower_;
+    if (read.ends_with("'s"))
+        read.remove_suffix(2);
+    return without_elision(read);
+}
+
+std::uint64_t Analyzer::stemmed(std::string_view word, Language language) {
+    const auto stem = stemmers_.stem(word, language);
     bare_.clear();
     for (std::size_t at = 0; at < stem.size();)
         encode(base_letter(decode(stem, at)), bare_);
-    term.hash = term_hash(TermKind::word, bare_);
-    terms.push_back(term);
+    return word_term(bare_, language);
+}
+
+void Analyzer::add_word(std::string_view text, const Piece& piece, Languages languages, std::uint32_t number,
+                        std::vector<Term>& terms) {
+    const auto word = read_word(text.substr(piece.begin, piece.end - piece.begin));
+    // A number is the same in every language.
+    const auto hash = piece.script == Script::digit ? word_term(word, Language::english)
+                                                    : stemmed(word, languages.of_stems);
+    terms.push_back({.hash = hash,
+                     .kind = TermKind::word,
+                     .stop = is_stop_word(lower_, languages.of_stop_words),
+                     .name = piece.upper_first && !piece.sentence_start,
+                     .begin = piece.begin,
+                     .end = piece.end,
+                     .word = number});
+}
+
+void Analyzer::other_readings(std::string_view text, const Term& word, std::vector<std::uint64_t>& hashes) {
+    const auto letters = text.substr(word.begin, word.end - word.begin);
+    auto script = Script::digit;
+    for (std::size_t at = 0; at < letters.size() && script == Script::digit;)
+        script = script_of(decode(letters, at));
+    if (script != Script::latin)
+        return;
+    const auto read = read_word(letters);
+    for (std::size_t language = 0; language < latin_language_count; ++language)
+        if (const auto hash = stemmed(read, static_cast<Language>(language)); hash != word.hash)
+            hashes.push_back(hash);
 }
 
 void Analyzer::add_pairs(std::string_view text, const Piece& piece, std::uint32_t number,
                          std::vector<Term>& terms) {
+    const auto add = [&](TermKind kind, std::size_t begin, std::size_t end, bool stop, bool part) {
+        terms.push_back({.hash = term_hash(kind, text.substr(begin, end - begin)),
+                         .kind = kind,
+                         .stop = stop,
+                         .part = part,
+                         .begin = static_cast<std::uint32_t>(begin),
+                         .end = static_cast<std::uint32_t>(end),
+                         .word = number});
+    };
     std::size_t previous = piece.begin;
-    std::size_t at = piece.begin;
-    (void)decode(text, at);
-    if (at >= piece.end) {
-        terms.push_back({term_hash(TermKind::pair, text.substr(previous, at - previous)), TermKind::pair,
-                         false, false, piece.begin, piece.end, number});
-        return;
-    }
-    while (at < piece.end) {
-        const std::size_t middle = at;
-        (void)decode(text, at);
-        terms.push_back({term_hash(TermKind::pair, text.substr(previous, at - previous)), TermKind::pair,
-                         false, false, static_cast<std::uint32_t>(previous), static_cast<std::uint32_t>(at),
-                         number});
-        previous = middle;
+    for (std::size_t at = piece.begin; at < piece.end;) {
+        const std::size_t begin = at;
+        const auto code = decode(text, at);
+        const bool alone = begin == piece.begin && at >= piece.end;
+        if (is_word_sign(code))
+            add(TermKind::single, begin, at, is_stop_sign(code), !alone);
+        else if (alone)
+            add(TermKind::pair, begin, at, false, false);
+        if (begin > piece.begin)
+            add(TermKind::pair, previous, at, false, false);
+        previous = begin;
     }
 }
 
@@ -148,13 +185,16 @@ void Analyzer::add_identifier(std::string_view text, std::uint32_t begin, std::u
         return;
     if (lower_.size() > 128)
         lower_.resize(128);
-    terms.push_back({term_hash(TermKind::whole, lower_), TermKind::whole, false, false, begin, end, number});
+    const auto add = [&](TermKind kind, std::string_view letters) {
+        terms.push_back(
+            {.hash = term_hash(kind, letters), .kind = kind, .begin = begin, .end = end, .word = number});
+    };
+    add(TermKind::whole, lower_);
     // Triples find an identifier by a piece of it. Bounded: a path of 100 characters is found by its
     // first 32.
     std::erase_if(lower_, joins_identifier);
     for (std::size_t i = 0; i + 3 <= lower_.size() && i < 32; ++i)
-        terms.push_back({term_hash(TermKind::gram, std::string_view(lower_).substr(i, 3)), TermKind::gram,
-                         false, false, begin, end, number});
+        add(TermKind::gram, std::string_view(lower_).substr(i, 3));
 }
 
 void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::size_t limit) {
@@ -167,7 +207,7 @@ void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::siz
             lower(text.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin), lower_);
             vote.see(lower_);
         }
-    const Language latin = vote.winner();
+    const Languages latin{vote.winner(votes_for_language), vote.winner(votes_for_stop_words)};
     std::uint32_t number = terms.empty() ? 0 : terms.back().word + 1;
     for (std::size_t i = 0; i < pieces_.size(); ++i, ++number) {
         const auto piece = pieces_[i];
@@ -175,8 +215,9 @@ void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::siz
             add_pairs(text, piece, number, terms);
             continue;
         }
-        const auto language = piece.script == Script::latin ? latin : language_of(piece.script);
-        add_word(text, piece, language, number, terms);
+        const auto main = language_of(piece.script);
+        const auto languages = piece.script == Script::latin ? latin : Languages{main, main};
+        add_word(text, piece, languages, number, terms);
         // getUserName also as get, user, name.
         if (piece.identifier) {
             std::uint32_t start = piece.begin;
@@ -186,7 +227,7 @@ void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::siz
                 if (!cut)
                     continue;
                 if (start != piece.begin || at != piece.end)
-                    add_word(text, {start, at, piece.script, false, false, false}, language, number, terms);
+                    add_word(text, {start, at, piece.script, false, false, false}, languages, number, terms);
                 start = at;
             }
         }

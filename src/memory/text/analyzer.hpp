@@ -1,7 +1,8 @@
 // From text to terms. A term is a 64-bit number: the hash of its letters and of what kind of term it is.
 //
-//   words        lower case, stemmed in the language of the text, then without marks (é -> e)
-//   CJK, Thai …  pairs of neighbouring characters
+//   words        lower case, stemmed in the language of the text, then without marks (é -> e). The term also
+//                says which language that was, so a stem of one language is never taken for another's
+//   CJK, Thai …  pairs of neighbouring characters; characters that can be words (Han, Korean) also alone
 //   identifiers  getUserName, foo_bar.cpp, ABC-123: the whole, its parts, and triples of its characters
 //   dates        what a date or "last Tuesday" in the text means, as a day and a month (dates.hpp)
 #pragma once
@@ -15,12 +16,13 @@
 
 namespace holdfast::memory {
 
-enum class TermKind : std::uint8_t { word, pair, whole, gram, day, month };
+enum class TermKind : std::uint8_t { word, pair, whole, gram, day, month, single };
 
 struct Term {
     std::uint64_t hash = 0;
     TermKind kind = TermKind::word;
     bool stop = false;       // a word without content in the text's language
+    bool part = false;       // other terms say the same more exactly: a single character out of pairs
     bool name = false;       // written with a capital inside a sentence
     std::uint32_t begin = 0; // where in the text, in bytes
     std::uint32_t end = 0;
@@ -28,6 +30,9 @@ struct Term {
 };
 
 std::uint64_t term_hash(TermKind kind, std::string_view letters) noexcept;
+// A stem of a language. Languages that give a word the same stem have terms beside each other: looking a word
+// up in all of them costs little more than in one.
+std::uint64_t word_term(std::string_view stem, Language language) noexcept;
 std::uint64_t day_term(int year, int month, int day) noexcept;
 std::uint64_t month_term(int year, int month) noexcept;
 
@@ -36,6 +41,9 @@ class Analyzer {
 public:
     // Appends the terms of the text. At most `limit` bytes of it are looked at.
     void analyze(std::string_view text, std::vector<Term>& terms, std::size_t limit = 64 * 1024);
+    // The terms that a word of a question has in texts of the other languages in Latin letters. A question of
+    // two words does not tell its language, and need not have the language of what it asks for.
+    void other_readings(std::string_view text, const Term& word, std::vector<std::uint64_t>& hashes);
 
 private:
     struct Piece {
@@ -46,13 +54,21 @@ private:
             identifier; // has a capital inside, a digit beside letters, or is joined by _ . - / : to the next
         bool sentence_start;
     };
+    struct Languages {
+        Language of_stems;
+        Language of_stop_words; // only one that is certain
+    };
     void split(std::string_view text);
-    void add_word(std::string_view text, const Piece& piece, Language language, std::uint32_t number,
+    void add_word(std::string_view text, const Piece& piece, Languages languages, std::uint32_t number,
                   std::vector<Term>& terms);
     void add_pairs(std::string_view text, const Piece& piece, std::uint32_t number, std::vector<Term>& terms);
     void add_identifier(std::string_view text, std::uint32_t begin, std::uint32_t end, std::uint32_t number,
                         std::vector<Term>& terms);
     void lower(std::string_view text, std::string& out) const;
+    // The word as it is stemmed, in lower_: short enough, without its possessive and what is elided before
+    // it.
+    std::string_view read_word(std::string_view word);
+    std::uint64_t stemmed(std::string_view word, Language language);
 
     Stemmers stemmers_;
     std::vector<Piece> pieces_;

@@ -107,8 +107,24 @@ constexpr Named months[] = {
 };
 constexpr Named short_months[] = {{"jan", 1}, {"feb", 2}, {"mar", 3},  {"apr", 4},  {"jun", 6},  {"jul", 7},
                                   {"aug", 8}, {"sep", 9}, {"sept", 9}, {"oct", 10}, {"nov", 11}, {"dec", 12}};
-constexpr Named weekdays[] = {{"monday", 0}, {"tuesday", 1},  {"wednesday", 2}, {"thursday", 3},
-                              {"friday", 4}, {"saturday", 5}, {"sunday", 6}};
+// Months whose name is also another word: with a capital they still need a preposition.
+constexpr std::array ambiguous_months = {"may", "march", "mars", "mai", "mei"};
+constexpr std::array italian_months = {"gennaio", "febbraio", "marzo",     "aprile",  "maggio",   "giugno",
+                                       "luglio",  "agosto",   "settembre", "ottobre", "novembre", "dicembre"};
+constexpr Named weekdays[] = {
+    {"monday", 0},    {"tuesday", 1},  {"wednesday", 2}, {"thursday", 3}, {"friday", 4},     {"saturday", 5},
+    {"sunday", 6},    {"montag", 0},   {"dienstag", 1},  {"mittwoch", 2}, {"donnerstag", 3}, {"freitag", 4},
+    {"samstag", 5},   {"sonntag", 6},  {"lundi", 0},     {"mardi", 1},    {"mercredi", 2},   {"jeudi", 3},
+    {"vendredi", 4},  {"samedi", 5},   {"dimanche", 6},  {"lunes", 0},    {"martes", 1},     {"miércoles", 2},
+    {"jueves", 3},    {"viernes", 4},  {"sábado", 5},    {"domingo", 6},  {"lunedì", 0},     {"martedì", 1},
+    {"mercoledì", 2}, {"giovedì", 3},  {"venerdì", 4},   {"sabato", 5},   {"domenica", 6},   {"maandag", 0},
+    {"dinsdag", 1},   {"woensdag", 2}, {"donderdag", 3}, {"vrijdag", 4},  {"zaterdag", 5},   {"zondag", 6},
+};
+// Which third of a month.
+constexpr Named thirds[] = {{"early", 0}, {"mid", 1},    {"late", 2},       {"beginning", 0}, {"start", 0},
+                            {"end", 2},   {"middle", 1}, {"anfang", 0},     {"mitte", 1},     {"ende", 2},
+                            {"début", 0}, {"fin", 2},    {"principios", 0}, {"finales", 2},   {"inizio", 0},
+                            {"fine", 2},  {"begin", 0},  {"eind", 2}};
 constexpr Named numbers[] = {{"a", 1},     {"an", 1},     {"one", 1},  {"two", 2}, {"three", 3},
                              {"four", 4},  {"couple", 2}, {"five", 5}, {"six", 6}, {"seven", 7},
                              {"eight", 8}, {"nine", 9},   {"ten", 10}, {"few", 3}};
@@ -128,9 +144,11 @@ int days_in(int year, int month) {
 
 class Finder {
 public:
-    Finder(std::string_view text, std::int64_t today)
-        : words_(words_of(text))
-        , today_(today) {}
+    Finder(std::string_view text, std::int64_t today, Said said)
+        : text_(text)
+        , words_(words_of(text))
+        , today_(today)
+        , said_(said) {}
 
     std::vector<DateMention> run() {
         for (at_ = 0; at_ < words_.size();) {
@@ -187,6 +205,10 @@ private:
         if (is_year(0) && number(1) >= 1 && number(1) <= 12 && is_day(2) &&
             words_[at_ + 1].begin == words_[at_].end + 1 && words_[at_ + 2].begin == words_[at_ + 1].end + 1)
             return one_day(3, number(0), number(1), number(2));
+        // 3.5.2023; with slashes nobody knows which one is the month
+        if (is_day(0) && number(1) >= 1 && number(1) <= 12 && is_year(2) && joined_by_dot(0) &&
+            joined_by_dot(1))
+            return one_day(3, number(2), number(1), number(0));
         // 3 May 2023, 3 May, the 3rd of May
         const std::size_t of = word(1) == "of" || word(1) == "de" ? 1 : 0;
         if (is_day(0) && month(1 + of) > 0) {
@@ -203,18 +225,48 @@ private:
                 return take_month(2, number(1), m); // May 2023
             if (is_day(1))
                 return one_day(2, past_year(m, number(1)), m, number(1)); // May 3
-            // "May" alone is a month when it is written as a name; so are the full names of the others.
-            if (words_[at_].capital && value_of(months, word(0)) > 0 && (m != 5 || preceded_by_preposition()))
+            if (value_of(months, word(0)) > 0 && word(1) == "last" && word(2) == "year")
+                return take_month(3, civil_from_days(today_).year - 1, m); // May last year
+            if (stands_for_month())
                 return take_month(1, past_year(m, 1), m);
         }
+        if (auto days = third_of_month())
+            return days;
         if (is_year(0) && preceded_by_preposition())
             return take(1, days_from_civil({number(0), 1, 1}), days_from_civil({number(0), 12, 31}));
         return std::nullopt;
     }
 
+    [[nodiscard]] bool joined_by_dot(std::size_t ahead) const {
+        const auto end = words_[at_ + ahead].end;
+        return words_[at_ + ahead + 1].begin == end + 1 && text_[end] == '.';
+    }
+
     Days one_day(std::size_t used, int year, int month_number, int day) {
         const auto days = days_from_civil({year, month_number, std::min(day, days_in(year, month_number))});
         return take(used, days, days);
+    }
+
+    // The name of a month alone, without a day or a year: written as a name, or in small letters (as it is
+    // typed in haste, and always written in many languages) behind a preposition.
+    [[nodiscard]] bool stands_for_month() const {
+        const bool full = value_of(months, word(0)) > 0;
+        if (full && words_[at_].capital && (!is_ambiguous(0) || preceded_by_preposition()))
+            return true;
+        if (at_ == 0)
+            return false;
+        const std::string_view before = words_[at_ - 1].text;
+        constexpr std::array english = {"in", "since", "during", "until"};
+        constexpr std::array others = {"im", "en", "em", "nel", "seit", "sinds", "depuis", "desde"};
+        if (std::ranges::find(english, before) != english.end())
+            return true; // a short name, too: in feb
+        if (full && std::ranges::find(others, before) != others.end())
+            return true;
+        // Italian says "a maggio"; in English "a" stands before anything.
+        return before == "a" && std::ranges::find(italian_months, word(0)) != italian_months.end();
+    }
+    [[nodiscard]] bool is_ambiguous(std::size_t ahead) const {
+        return std::ranges::find(ambiguous_months, word(ahead)) != ambiguous_months.end();
     }
 
     [[nodiscard]] bool preceded_by_preposition() const {
@@ -225,17 +277,42 @@ private:
         return std::ranges::find(before, words_[at_ - 1].text) != before.end();
     }
 
+    // early May, mid-May 2023, the end of May
+    Days third_of_month() {
+        const int third = value_of(thirds, word(0));
+        if (third < 0)
+            return std::nullopt;
+        const std::size_t of = word(1) == "of" || word(1) == "de" || word(1) == "di" ? 1 : 0;
+        const auto m = value_of(months, word(1 + of));
+        if (m < 0)
+            return std::nullopt;
+        if (is_ambiguous(1) && !words_[at_ + 1].capital && !preceded_by_preposition())
+            return std::nullopt; // it is late, may I …
+        const bool with_year = is_year(2 + of);
+        const int year = with_year ? number(2 + of) : past_year(m, 1 + 10 * third);
+        const auto first = days_from_civil({year, m, 1 + 10 * third});
+        return take(2 + of + (with_year ? 1 : 0), first,
+                    third < 2 ? first + 9 : days_from_civil({year, m, days_in(year, m)}));
+    }
+
     Days relative() {
         if (word(0) == "today" || word(0) == "tonight" || word(0) == "heute")
             return take(1, today_, today_);
         if (word(0) == "yesterday" || word(0) == "gestern" || word(0) == "hier" || word(0) == "ayer")
             return take(1, today_ - 1, today_ - 1);
+        if (word(0) == "day" && word(1) == "before" && word(2) == "yesterday")
+            return take(3, today_ - 2, today_ - 2);
         if (word(0) == "tomorrow" || word(0) == "morgen")
             return take(1, today_ + 1, today_ + 1);
-        const int direction = word(0) == "last" || word(0) == "past" ? -1
-                              : word(0) == "next"                    ? 1
-                              : word(0) == "this"                    ? 0
-                                                                     : 2;
+        // on Tuesday, Tuesday evening: the last one before today
+        if (const int weekday = value_of(weekdays, word(0)); weekday >= 0 && said_ == Said::asked) {
+            const auto day = weekday_near(weekday, -1);
+            return take(1, day, day);
+        }
+        const int direction = word(0) == "last" || word(0) == "past" || word(0) == "previous" ? -1
+                              : word(0) == "next"                                             ? 1
+                              : word(0) == "this"                                             ? 0
+                                                                                              : 2;
         if (direction != 2)
             return named_period(direction);
         // two weeks ago, a couple of days ago
@@ -254,25 +331,58 @@ private:
 
     Days named_period(int direction) {
         if (const int weekday = value_of(weekdays, word(1)); weekday >= 0) {
-            const auto today_weekday = ((today_ + 3) % 7 + 7) % 7; // 1970-01-01 was a Thursday
-            auto day = today_ - today_weekday + weekday;
-            if (direction < 0 && day >= today_)
-                day -= 7;
-            if (direction > 0 && day <= today_)
-                day += 7;
+            const auto day = weekday_near(weekday, direction);
             return take(2, day, day);
         }
+        if (direction < 0)
+            if (auto days = until_today())
+                return days;
         if (direction < 0 && word(1) == "night")
             return take(2, today_ - 1, today_ - 1);
         if (direction == 0 && (word(1) == "morning" || word(1) == "afternoon" || word(1) == "evening"))
             return take(2, today_, today_);
         if (const int m = month(1); m > 0) {
+            if (direction == 0 && is_ambiguous(1) && !words_[at_ + 1].capital)
+                return std::nullopt; // this may be so
             const int year = civil_from_days(today_).year;
             if (direction == 0)
                 return take_month(2, year, m);
             return take_month(2, direction < 0 ? past_year(m, 1) : past_year(m, 1) + 1, m);
         }
         return shifted(2, word(1), direction);
+    }
+
+    // The last one before today, the next one behind it, or the one in this week.
+    [[nodiscard]] std::int64_t weekday_near(int weekday, int direction) const {
+        const auto today_weekday = ((today_ + 3) % 7 + 7) % 7; // 1970-01-01 was a Thursday
+        const auto day = today_ - today_weekday + weekday;
+        if (direction < 0 && day >= today_)
+            return day - 7;
+        return direction > 0 && day <= today_ ? day + 7 : day;
+    }
+
+    // the last 3 days, the past few weeks, the last couple of months: from then until today
+    Days until_today() {
+        std::size_t unit = 2;
+        const int count = number(1) > 0 ? number(1) : value_of(numbers, word(1));
+        if (count <= 0 || count > 1000)
+            return std::nullopt;
+        if (word(unit) == "of")
+            ++unit;
+        const auto name = word(unit);
+        const auto now = civil_from_days(today_);
+        if (name == "days" || name == "day")
+            return take(unit + 1, today_ - count, today_);
+        if (name == "weeks" || name == "week")
+            return take(unit + 1, today_ - 7 * std::int64_t{count}, today_);
+        if (name == "months" || name == "month") {
+            const int index = now.year * 12 + now.month - 1 - count;
+            const int day = std::min(now.day, days_in(index / 12, index % 12 + 1));
+            return take(unit + 1, days_from_civil({index / 12, index % 12 + 1, day}), today_);
+        }
+        if (name == "years" || name == "year")
+            return take(unit + 1, days_from_civil({now.year - count, now.month, 1}), today_);
+        return std::nullopt;
     }
 
     // The day, week, month or year that lies `by` of them from today's.
@@ -296,8 +406,10 @@ private:
         return std::nullopt;
     }
 
+    std::string_view text_;
     std::vector<Word> words_;
     std::int64_t today_;
+    Said said_;
     std::size_t at_ = 0;
     std::size_t used_ = 0;
     std::vector<DateMention> found_;
@@ -305,8 +417,8 @@ private:
 
 } // namespace
 
-std::vector<DateMention> find_dates(std::string_view text, std::int64_t today) {
-    return Finder(text, today).run();
+std::vector<DateMention> find_dates(std::string_view text, std::int64_t today, Said said) {
+    return Finder(text, today, said).run();
 }
 
 } // namespace holdfast::memory

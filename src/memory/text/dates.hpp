@@ -1,5 +1,5 @@
-// Dates in text, absolute or relative to when it was said: "3 May 2023", "last Tuesday", "in May", "two weeks
-// ago".
+// Dates in text, absolute or relative to when it was said: "3 May 2023", "last Tuesday", "in may", "late
+// May", "two weeks ago", "in the last 3 days".
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,12 @@ struct DateMention {
     std::uint32_t end = 0;
 };
 
-// The mentions in the text, seen from the day `today`. English words; ISO and numeric dates in any language;
-// month names also in German, French, Spanish, Portuguese, Italian and Dutch.
-std::vector<DateMention> find_dates(std::string_view text, std::int64_t today);
+// A weekday without "last" or "next" lies behind the one who asks, but either way from one who tells ("see
+// you on Tuesday"): in what was told it is no date.
+enum class Said { told, asked };
+
+// The mentions in the text, seen from the day `today`. English words; 2023-05-03 and 3.5.2023 in any
+// language; names of months and days also in German, French, Spanish, Portuguese, Italian and Dutch.
+std::vector<DateMention> find_dates(std::string_view text, std::int64_t today, Said said = Said::told);
 
 } // namespace holdfast::memory

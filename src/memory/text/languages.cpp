@@ -153,18 +153,35 @@ bool is_stop_word(std::string_view word, Language language) noexcept {
     return (languages_of_stop_word(word) >> static_cast<unsigned>(language) & 1U) != 0;
 }
 
+bool is_stop_sign(char32_t code) noexcept {
+    constexpr std::u32string_view signs = U"的了是在我你他她它们們这這那有和与與也就都不没沒吗嗎呢吧么麼什哪"
+                                          U"里裡谁誰怎为為何很要会會能可以到把被个個";
+    return signs.find(code) != signs.npos;
+}
+
 void LanguageVote::see(std::string_view lower_word) noexcept {
     auto set = languages_of_stop_word(lower_word);
+    marks_ |= std::ranges::any_of(lower_word, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
     for (std::size_t language = 0; set != 0; ++language, set >>= 1)
         votes_[language] = static_cast<std::uint16_t>(votes_[language] + (set & 1U));
 }
 
-Language LanguageVote::winner() const noexcept {
+Language LanguageVote::winner(unsigned least) const noexcept {
     std::size_t best = 0;
     for (std::size_t language = 1; language < language_count; ++language)
-        if (votes_[language] > votes_[best])
+        if (votes_[language] + (marks_ ? 1U : 0U) >= least && votes_[language] > votes_[best])
             best = language;
     return static_cast<Language>(best);
+}
+
+std::string_view without_elision(std::string_view lower_word) noexcept {
+    constexpr std::array elided = {"l",  "d",  "j",  "c",   "m",    "n",    "s",    "t",
+                                   "qu", "un", "al", "all", "dell", "dall", "nell", "sull"};
+    const auto apostrophe = lower_word.find('\'');
+    if (apostrophe == lower_word.npos || lower_word.size() - apostrophe < 3)
+        return lower_word;
+    const auto before = lower_word.substr(0, apostrophe);
+    return std::ranges::find(elided, before) != elided.end() ? lower_word.substr(apostrophe + 1) : lower_word;
 }
 
 Language language_of(Script script) noexcept {

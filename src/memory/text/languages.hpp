@@ -40,20 +40,32 @@ enum class Language : std::uint8_t {
     count
 };
 constexpr std::size_t language_count = static_cast<std::size_t>(Language::count);
+// The languages in Latin letters come first.
+constexpr std::size_t latin_language_count = static_cast<std::size_t>(Language::indonesian) + 1;
 
 // Words that carry grammar and no content, lower case. `word` in any of its languages.
 bool is_stop_word(std::string_view word, Language language) noexcept;
 
-// Languages in Latin letters share them, so words tell: each stop word of a language is a vote, English wins
-// a tie.
+// Han characters of grammar rather than content.
+bool is_stop_sign(char32_t code) noexcept;
+
+// Languages in Latin letters share them, so words tell: each stop word of a language is a vote. A few votes
+// prove little, since most stop words are words with content somewhere else (Dutch "door", German "hat").
 class LanguageVote {
 public:
     void see(std::string_view lower_word) noexcept;
-    [[nodiscard]] Language winner() const noexcept;
+    // The language with the most votes, when it has at least `least` and more than English; else English.
+    // Letters with marks (é, ş), which English does without, count as one more.
+    [[nodiscard]] Language winner(unsigned least) const noexcept;
 
 private:
     std::array<std::uint16_t, language_count> votes_{};
+    bool marks_ = false;
 };
+
+// The word without an article or preposition that was elided before it: l'eau, dell'acqua, j'ai. The same in
+// every language, so that a text and a question that were taken for different ones still meet.
+std::string_view without_elision(std::string_view lower_word) noexcept;
 
 // For the scripts that have one main language; English for Latin letters (where LanguageVote decides).
 Language language_of(Script script) noexcept;
@@ -65,7 +77,7 @@ public:
     Stemmers(const Stemmers&) = delete;
     Stemmers& operator=(const Stemmers&) = delete;
     ~Stemmers();
-    // Valid until the next call.
+    // Valid until the next call for that language.
     std::string_view stem(std::string_view lower_word, Language language);
 
 private:

@@ -45,6 +45,14 @@ void encode(char32_t code, std::string& out) {
     }
 }
 
+std::string_view cut_at_character(std::string_view text, std::size_t most) noexcept {
+    if (text.size() <= most)
+        return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80)
+        --most;
+    return text.substr(0, most);
+}
+
 Script script_of(char32_t code) noexcept {
     if (code < 0x80) {
         if (code >= '0' && code <= '9')
@@ -94,6 +102,12 @@ Script script_of(char32_t code) noexcept {
     if ((code >= 0x3000 && code < 0x3400) || code >= 0xfe00)
         return Script::none;
     return Script::other;
+}
+
+bool is_word_sign(char32_t code) noexcept {
+    return (code >= 0x3400 && code < 0x4dc0) || (code >= 0x4e00 && code < 0xa000) ||
+           (code >= 0xac00 && code < 0xd7b0) || (code >= 0xf900 && code < 0xfb00) ||
+           (code >= 0x20000 && code < 0x32000);
 }
 
 bool is_upper(char32_t code) noexcept {

@@ -26,10 +26,14 @@ enum class Script : std::uint8_t {
 // one.
 char32_t decode(std::string_view text, std::size_t& at) noexcept;
 void encode(char32_t code, std::string& out);
+// No more than `most` bytes of it, whole characters.
+std::string_view cut_at_character(std::string_view text, std::size_t most) noexcept;
 
 // What kind of letter it is. `none` is everything that separates words. `unspaced` are scripts written
 // without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese).
 Script script_of(char32_t code) noexcept;
+// A character that can be a word by itself although it is written without blanks: Han, and Korean syllables.
+bool is_word_sign(char32_t code) noexcept;
 bool is_upper(char32_t code) noexcept;
 char32_t to_lower(char32_t code) noexcept;
 // The Latin letter without its marks (é -> e, ß -> s); any other code point as it is.

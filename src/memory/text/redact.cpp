@@ -45,8 +45,8 @@ constexpr std::array shapes = {
     Shape{"AIza", 35, "google-key"},     Shape{"ya29.", 20, "google-token"},
     Shape{"npm_", 36, "npm-token"},      Shape{"pypi-", 50, "pypi-token"},
     Shape{"hf_", 30, "api-key"},         Shape{"gsk_", 30, "api-key"},
-    Shape{"dop_v1_", 40, "api-key"},     Shape{"SG.", 40, "api-key"},
-    Shape{"shpat_", 30, "api-key"},      Shape{"tvly-", 20, "api-key"},
+    Shape{"dop_v1_", 40, "api-key"},     Shape{"shpat_", 30, "api-key"},
+    Shape{"tvly-", 20, "api-key"},
 };
 
 constexpr std::array secret_names = {"password",    "passwd",   "passphrase",    "secret",     "api_key",
@@ -59,19 +59,48 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
            });
 }
 
-// A value that somebody chose or a machine made, not a word of prose: long enough, and more than letters.
+bool is_secret_name(std::string_view name) {
+    return std::ranges::any_of(secret_names, [&](std::string_view known) {
+        return name.size() >= known.size() &&
+               equals_ignoring_case(name.substr(name.size() - known.size()), known);
+    });
+}
+
+// $DB_PASSWORD says where the secret is, not what it is.
+bool is_variable(std::string_view value) {
+    return value.starts_with('$') && std::ranges::all_of(value.substr(1), [](char c) {
+               return std::isupper(static_cast<unsigned char>(c)) != 0 ||
+                      std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_';
+           });
+}
+
+// A value that somebody chose or a machine made, not a word of prose and no name of a variable: long enough,
+// and more than letters and what joins them.
 bool looks_secret(std::string_view value) {
-    if (value.size() < 8)
+    while (value.ends_with('?') || value.ends_with('.'))
+        value.remove_suffix(1); // the end of a sentence
+    if (value.size() < 8 || is_variable(value))
         return false;
     bool digit = false;
     bool letter = false;
+    bool joined = false;
     bool sign = false;
     for (const char c : value) {
+        const bool joins = c == '-' || c == '.' || c == '/' || c == '_';
         digit |= std::isdigit(static_cast<unsigned char>(c)) != 0;
         letter |= std::isalpha(static_cast<unsigned char>(c)) != 0;
-        sign |= std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.' && c != '/';
+        joined |= joins;
+        sign |= std::isalnum(static_cast<unsigned char>(c)) == 0 && !joins;
     }
-    return (digit && letter) || sign || value.size() >= 24;
+    return (digit && letter) || sign || (value.size() >= 24 && !joined);
+}
+
+// The kind by which a value that was assigned to a secret's name is shown: its own shape, if it has one.
+std::string_view kind_of_value(std::string_view value) {
+    for (const auto& known : shapes)
+        if (value.starts_with(known.prefix) && value.size() >= known.prefix.size() + known.least)
+            return known.kind;
+    return "secret";
 }
 
 class Redactor {
@@ -81,9 +110,8 @@ public:
 
     Redacted run_all() {
         while (at_ < text_.size()) {
-            const bool word_start = at_ == 0 || !is_token_char(text_[at_ - 1]);
-            if (!(word_start && (shape() || web_token() || bearer() || assignment())) && !key_block() &&
-                !url_password())
+            if (!(at_word_start() && (shape() || mail_key() || web_token() || bearer() || assignment())) &&
+                !key_block() && !url_password())
                 out_ += text_[at_++];
         }
         return {std::move(out_), count_};
@@ -91,6 +119,25 @@ public:
 
 private:
     [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
+
+    // Behind "\n" written as two characters a word begins, too, although n is a letter.
+    [[nodiscard]] bool at_word_start() const {
+        if (at_ == 0 || !is_token_char(text_[at_ - 1]))
+            return true;
+        return at_ >= 2 && text_[at_ - 2] == '\\' &&
+               std::string_view("nrtbf").find(text_[at_ - 1]) != std::string_view::npos;
+    }
+    // Behind quotes, with however many backslashes JSON in JSON has put before them.
+    [[nodiscard]] std::size_t past_quotes(std::size_t at) const {
+        while (at < text_.size() && (text_[at] == '"' || text_[at] == '\'' || text_[at] == '\\'))
+            ++at;
+        return at;
+    }
+    [[nodiscard]] std::size_t past_blanks(std::size_t at) const {
+        while (at < text_.size() && (text_[at] == ' ' || text_[at] == '\t'))
+            ++at;
+        return at;
+    }
 
     bool replace(std::size_t keep, std::size_t length, std::string_view kind) {
         out_ += text_.substr(at_, keep);
@@ -108,6 +155,18 @@ private:
                     return replace(0, known.prefix.size() + length, known.kind);
             }
         return false;
+    }
+
+    // SendGrid: SG, and two parts with dots before them.
+    bool mail_key() {
+        if (!rest().starts_with("SG."))
+            return false;
+        const auto first = run(text_, at_ + 3, is_token_char);
+        const auto dot = at_ + 3 + first;
+        if (first < 16 || dot >= text_.size() || text_[dot] != '.')
+            return false;
+        const auto second = run(text_, dot + 1, is_token_char);
+        return second >= 32 && replace(0, 3 + first + 1 + second, "api-key");
     }
 
     // Three parts of base64url with dots between; the first is JSON, so it begins with eyJ.
@@ -140,31 +199,19 @@ private:
     // name = value, name: value, "name": "value", --name value is left alone (too often prose).
     bool assignment() {
         const auto name_length = run(text_, at_, is_token_char);
-        const auto name = text_.substr(at_, name_length);
-        const bool secret = std::ranges::any_of(secret_names, [&](std::string_view known) {
-            return name.size() >= known.size() &&
-                   equals_ignoring_case(name.substr(name.size() - known.size()), known);
-        });
-        if (!secret)
+        if (!is_secret_name(text_.substr(at_, name_length)))
             return false;
-        std::size_t at = at_ + name_length;
-        if (at < text_.size() && (text_[at] == '"' || text_[at] == '\''))
-            ++at;
-        while (at < text_.size() && text_[at] == ' ')
-            ++at;
+        std::size_t at = past_blanks(past_quotes(at_ + name_length));
         if (at >= text_.size() || (text_[at] != '=' && text_[at] != ':'))
             return false;
-        ++at;
-        while (at < text_.size() && (text_[at] == ' ' || text_[at] == '"' || text_[at] == '\''))
-            ++at;
+        at = past_quotes(past_blanks(at + 1));
         const auto length = run(text_, at, is_value_char);
-        if (!looks_secret(text_.substr(at, length)) || text_.substr(at).starts_with("[redacted"))
+        const auto value = text_.substr(at, length);
+        // name(…) is a call: what it gives is not here.
+        const bool call = at + length < text_.size() && text_[at + length] == '(';
+        if (call || !looks_secret(value) || text_.substr(at).starts_with("[redacted"))
             return false;
-        // A value that has a shape of its own is named by it.
-        for (const auto& known : shapes)
-            if (text_.substr(at).starts_with(known.prefix) && length >= known.prefix.size() + known.least)
-                return replace(at - at_, length, known.kind);
-        return replace(at - at_, length, "secret");
+        return replace(at - at_, length, kind_of_value(value));
     }
 
     bool key_block() {
@@ -175,8 +222,10 @@ private:
             return false;
         const auto end = text_.find("-----END ", header_end);
         const auto close = end == text_.npos ? text_.npos : text_.find("-----", end + 9);
-        // A block that was cut off is secret to its end.
-        const auto stop = close == text_.npos ? text_.size() : close + 5;
+        // A block that was cut off is secret to the end of the text, or of the string in it: no key has
+        // quotes.
+        const auto quote = std::min(text_.find('"', header_end), text_.size());
+        const auto stop = close == text_.npos ? quote : std::min(close + 5, quote);
         return replace(0, stop - at_, "private-key");
     }
 
@@ -203,6 +252,14 @@ private:
 
 Redacted redact(std::string_view text) {
     return Redactor(text).run_all();
+}
+
+Redacted redact_member(std::string_view name, std::string_view text) {
+    // One word under such a name is the secret, whatever signs it is made of; several are prose about it.
+    const bool one_word = text.find_first_of(" \t\r\n") == text.npos && !text.starts_with("[redacted");
+    if (one_word && is_secret_name(name) && !text.ends_with(')') && looks_secret(text))
+        return {core::cat("[redacted:", kind_of_value(text), "]"), 1};
+    return redact(text);
 }
 
 } // namespace holdfast::memory

@@ -14,7 +14,11 @@ struct Redacted {
     std::size_t count = 0; // how many were taken out
 };
 
-// Each secret becomes "[redacted:kind]".
+// Each secret becomes "[redacted:kind]". Text that is code or JSON written into a string (\n, \") is read as
+// what it stands for.
 Redacted redact(std::string_view text);
+
+// The same for a string that stands under a name, as a member of an object does.
+Redacted redact_member(std::string_view name, std::string_view text);
 
 } // namespace holdfast::memory

@@ -1,13 +1,16 @@
 #include "memory/transfer/bridge.hpp"
 
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/transfer/records.hpp"
 
 #include <boost/json.hpp>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,9 +23,9 @@ namespace json = boost::json;
 
 namespace {
 
-enum class As { text, number, json };
+enum class As { text, number, time, list, json };
 
-// A column there, the field here.
+// A column there, the field here. Where two columns lead to one field the first that is filled gives it.
 struct Mapped {
     std::string_view column;
     std::string_view field;
@@ -37,32 +40,39 @@ struct Kind {
     std::span<const Mapped> columns;
 };
 
+// The columns of the bridge as its schema has them, with those that only some of its versions have; a column
+// that is missing costs its own field and nothing else.
 constexpr Mapped session_columns[] = {{"id", "id"},
                                       {"agent", "agent"},
-                                      {"started_at", "openedAt", As::number},
+                                      {"owner_agent_kind", "agent"},
+                                      {"started_at", "openedAt", As::time},
+                                      {"created_at", "openedAt", As::time},
                                       {"meta_json", "meta", As::json}};
 constexpr Mapped episode_columns[] = {{"id", "id"},
                                       {"session_id", "sessionId"},
-                                      {"started_at", "openedAt", As::number},
-                                      {"ended_at", "closedAt", As::number},
+                                      {"started_at", "openedAt", As::time},
+                                      {"created_at", "openedAt", As::time},
+                                      {"ended_at", "closedAt", As::time},
                                       {"meta_json", "meta", As::json}};
 constexpr Mapped trace_columns[] = {{"id", "id"},
                                     {"episode_id", "episodeId"},
                                     {"session_id", "sessionId"},
-                                    {"ts", "ts", As::number},
+                                    {"ts", "ts", As::time},
+                                    {"created_at", "ts", As::time},
                                     {"user_text", "userText"},
                                     {"agent_text", "agentText"},
                                     {"summary", "summary"},
-                                    {"tool_calls_json", "toolCalls", As::json},
-                                    {"tags_json", "tags", As::json},
+                                    {"tool_calls_json", "toolCalls", As::list},
+                                    {"tags_json", "tags", As::list},
                                     {"reflection", "reflection"},
                                     {"agent_thinking", "agentThinking"},
                                     {"value", "value", As::number},
                                     {"priority", "priority", As::number},
-                                    {"turn_id", "turnId", As::number},
+                                    {"turn_id", "turnId"},
                                     {"meta_json", "meta", As::json}};
 constexpr Mapped feedback_columns[] = {{"id", "id"},
-                                       {"ts", "ts", As::number},
+                                       {"ts", "ts", As::time},
+                                       {"created_at", "ts", As::time},
                                        {"trace_id", "traceId"},
                                        {"episode_id", "episodeId"},
                                        {"channel", "channel"},
@@ -74,25 +84,26 @@ constexpr Mapped policy_columns[] = {{"id", "id"},
                                      {"title", "title"},
                                      {"procedure", "body"},
                                      {"status", "status"},
-                                     {"created_at", "createdAt", As::number},
-                                     {"updated_at", "updatedAt", As::number}};
+                                     {"created_at", "createdAt", As::time},
+                                     {"updated_at", "updatedAt", As::time}};
 constexpr Mapped world_columns[] = {{"id", "id"},
                                     {"title", "title"},
                                     {"body", "body"},
                                     {"status", "status"},
-                                    {"created_at", "createdAt", As::number},
-                                    {"updated_at", "updatedAt", As::number}};
+                                    {"created_at", "createdAt", As::time},
+                                    {"updated_at", "updatedAt", As::time}};
 constexpr Mapped skill_columns[] = {{"id", "id"},
                                     {"name", "title"},
                                     {"invocation_guide", "body"},
                                     {"status", "status"},
                                     {"trials_attempted", "trials", As::number},
-                                    {"created_at", "createdAt", As::number},
-                                    {"updated_at", "updatedAt", As::number}};
+                                    {"created_at", "createdAt", As::time},
+                                    {"updated_at", "updatedAt", As::time}};
 
+// Sessions and episodes that are only named by a trace are made, so the traces are all that is needed.
 constexpr Kind kinds[] = {
-    {"sessions", "session", "meta", true, session_columns},
-    {"episodes", "episode", "meta", true, episode_columns},
+    {"sessions", "session", "meta", false, session_columns},
+    {"episodes", "episode", "meta", false, episode_columns},
     {"traces", "trace", "meta", true, trace_columns},
     {"feedback", "feedback", "raw", false, feedback_columns},
     {"policies", "policy", "data", false, policy_columns},
@@ -104,29 +115,10 @@ constexpr Kind kinds[] = {
 std::string as_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[at]);
-        const std::size_t length = byte < 0x80             ? 1
-                                   : (byte & 0xe0) == 0xc0 ? 2
-                                   : (byte & 0xf0) == 0xe0 ? 3
-                                   : (byte & 0xf8) == 0xf0 ? 4
-                                                           : 0;
-        bool sound = length != 0 && at + length <= text.size();
-        char32_t point = length == 1 ? byte : length == 0 ? 0 : byte & (0x7fU >> length);
-        for (std::size_t i = 1; sound && i < length; ++i) {
-            const auto next = static_cast<unsigned char>(text[at + i]);
-            sound = (next & 0xc0) == 0x80;
-            point = (point << 6U) | (next & 0x3fU);
-        }
-        constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-        sound = sound && point >= least[length] && point <= 0x10ffff && !(point >= 0xd800 && point <= 0xdfff);
-        if (sound) {
-            out += text.substr(at, length);
-            at += length;
-        } else {
-            out += "\xef\xbf\xbd";
-            ++at;
-        }
+    while (!text.empty()) {
+        const auto length = core::utf8_length(text);
+        out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+        text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return out;
 }
@@ -149,17 +141,52 @@ json::value parsed(std::string_view text) {
     return failed ? json::value(as_utf8(text)) : value;
 }
 
-json::value value_of(sqlite3_stmt* row, int column, As as) {
+json::value value_of(sqlite3_stmt* row, int column, bool as_json) {
     switch (::sqlite3_column_type(row, column)) {
     case SQLITE_INTEGER:
         return static_cast<std::int64_t>(::sqlite3_column_int64(row, column));
     case SQLITE_FLOAT:
         return ::sqlite3_column_double(row, column);
     case SQLITE_TEXT:
-        return as == As::json ? parsed(text_of(row, column)) : json::value(as_utf8(text_of(row, column)));
+        return as_json ? parsed(text_of(row, column)) : json::value(as_utf8(text_of(row, column)));
     default:
         return nullptr; // NULL, or a blob: those are vectors
     }
+}
+
+// Milliseconds, or the text of a date; nothing for what can be neither.
+std::optional<json::value> time_of(const json::value& value) {
+    if (value.is_number()) {
+        const auto number = value.to_number<double>();
+        return number >= 0 && number <= 9e15 ? std::optional(value) : std::nullopt;
+    }
+    const auto* text = value.if_string();
+    if (text == nullptr)
+        return std::nullopt;
+    std::int64_t number = 0;
+    const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (failed != std::errc{} || number < 0)
+        return std::nullopt;
+    if (end == text->data() + text->size())
+        return json::value(number);
+    return *end == '-' ? std::optional(value) : std::nullopt;
+}
+
+// Into what the field has to be here. Nothing: this value cannot be that, and stays among the rest.
+std::optional<json::value> fitted(const json::value& value, As as) {
+    switch (as) {
+    case As::text:
+        return value.is_string() ? value : json::value(json::serialize(value));
+    case As::number:
+        return value.is_number() ? std::optional(value) : std::nullopt;
+    case As::time:
+        return time_of(value);
+    case As::list:
+        return value.is_array() ? std::optional(value) : std::nullopt;
+    case As::json:
+        return value;
+    }
+    return std::nullopt;
 }
 
 // A number outside the range that it has here: it is cut, so what it was is kept as well.
@@ -170,23 +197,38 @@ bool out_of_range(std::string_view name, const json::value& value) {
     return real > 1 || real < (name == "value" ? -1.0 : 0.0);
 }
 
+// What the bridge always says and a row without it cannot be stored.
+void fill_gaps(json::object& line, std::string_view type) {
+    if (type == "feedback") {
+        line.emplace("channel", "implicit");
+        line.emplace("polarity", "neutral");
+    }
+    // What is nameless there has an id at least.
+    if ((type == "policy" || type == "worldModel" || type == "skill") &&
+        (!line.contains("title") || line["title"] == ""))
+        line["title"] = line["id"];
+}
+
 json::object line_of(sqlite3_stmt* row, const Kind& kind) {
-    json::object line{{"type", kind.type}};
     json::object rest;
     for (int column = 0; column < ::sqlite3_column_count(row); ++column) {
         const std::string_view name = ::sqlite3_column_name(row, column);
         const auto mapped = std::ranges::find(kind.columns, name, &Mapped::column);
-        const bool known = mapped != kind.columns.end();
-        auto value = value_of(row, column,
-                              known                     ? mapped->as
-                              : name.ends_with("_json") ? As::json
-                                                        : As::text);
-        if (value.is_null())
+        const bool is_json = mapped != kind.columns.end() ? mapped->as == As::json || mapped->as == As::list
+                                                          : name.ends_with("_json");
+        if (auto value = value_of(row, column, is_json); !value.is_null())
+            rest[name] = std::move(value);
+    }
+    json::object line{{"type", kind.type}};
+    for (const auto& mapped : kind.columns) {
+        const auto* value = rest.if_contains(mapped.column);
+        auto field =
+            value != nullptr && !line.contains(mapped.field) ? fitted(*value, mapped.as) : std::nullopt;
+        if (!field)
             continue;
-        if (!known || out_of_range(name, value))
-            rest[name] = value;
-        if (known)
-            line[mapped->field] = std::move(value);
+        if (!out_of_range(mapped.column, *value))
+            rest.stable_erase(rest.find(mapped.column));
+        line[mapped.field] = std::move(*field);
     }
     if (!rest.empty()) {
         json::object all;
@@ -197,10 +239,7 @@ json::object line_of(sqlite3_stmt* row, const Kind& kind) {
         all["bridge"] = std::move(rest);
         line[kind.rest] = std::move(all);
     }
-    // What is nameless there has an id at least.
-    for (const char* name : {"policy", "worldModel", "skill"})
-        if (kind.type == std::string_view(name) && (!line.contains("title") || line["title"] == ""))
-            line["title"] = line["id"];
+    fill_gaps(line, kind.type);
     return line;
 }
 
@@ -273,16 +312,40 @@ Result<void> read_own_store(Database& database, const std::string& path,
     return {};
 }
 
+// Everything that is read from it is of this moment. A database whose program is not running, on a disk or in
+// a folder where we may not write, has no log that would have to be read with it, and is read as it lies
+// there.
+Result<Database> open_at_one_moment(const std::string& path) {
+    const auto open = [&](OpenMode mode) -> Result<Database> {
+        auto database = Database::open(path, mode);
+        if (!database)
+            return database;
+        if (auto begun = database->exec("BEGIN; SELECT count(*) FROM sqlite_schema"); !begun)
+            return std::unexpected(std::move(begun.error()));
+        return database;
+    };
+    auto database = open(OpenMode::read_only);
+    if (database || is_corrupt(database.error()))
+        return database;
+    struct stat log{};
+    if (::stat(cat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0)
+        return fail(database.error().code,
+                    cat(database.error().message, ". It has a log, ", path,
+                        "-wal, that can only be read where files may be written: copy both into a folder of "
+                        "yours, and "
+                        "import it from there"),
+                    database.error().sys);
+    return open(OpenMode::read_only_still);
+}
+
 } // namespace
 
 Result<void> read_bridge(const std::string& path, const std::function<bool(std::string_view)>& take) {
     if (::access(path.c_str(), R_OK) != 0)
         return fail(Errc::not_found, cat(path, " cannot be read"), errno);
-    auto database = Database::open(path, OpenMode::read_only);
+    auto database = open_at_one_moment(path);
     if (!database)
         return std::unexpected(std::move(database.error()));
-    if (auto begun = database->exec("BEGIN"); !begun)
-        return begun;
     if (auto own = has_table(*database, path, "traces_words"); own && *own)
         return read_own_store(*database, path, take);
     auto total = total_of(*database, path);

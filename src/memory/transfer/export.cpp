@@ -1,6 +1,7 @@
 // The store into lines.
 #include "memory/transfer/records.hpp"
 
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
 #include "memory/store/rows.hpp"
@@ -120,7 +121,7 @@ public:
     }
     void add(json::object line) {
         drop_empty(line);
-        page_.lines += json::serialize(line);
+        page_.lines += core::json_text(line);
         page_.lines += '\n';
         ++page_.count;
     }

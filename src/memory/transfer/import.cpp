@@ -42,17 +42,28 @@ public:
             off(cat(name, " is missing"));
         return value;
     }
+    // The id of what is stored; empty when absent.
+    std::string id() {
+        auto value = text("id");
+        if (!value.empty() && !is_sound_id(value))
+            off(cat("id", sound_id_rule));
+        return value;
+    }
     // JSON as text; empty when absent.
     std::string raw(std::string_view name) {
         const auto* value = find(name);
         return value != nullptr ? json::serialize(*value) : "";
     }
-    std::string list(std::string_view name) {
+    // The same without secrets.
+    std::string json(std::string_view name, const Cleaner& clean) {
+        const auto* value = find(name);
+        return value != nullptr ? clean.json(*value) : "";
+    }
+    std::string list(std::string_view name, const Cleaner& clean) {
         const auto* value = find(name);
         if (value != nullptr && !value->is_array())
             off(cat(name, " must be a list"));
-        return value != nullptr && value->is_array() && !value->get_array().empty() ? json::serialize(*value)
-                                                                                    : "";
+        return value != nullptr && value->is_array() && !value->get_array().empty() ? clean.json(*value) : "";
     }
     double number(std::string_view name, double otherwise, double least, double most) {
         const auto* value = find(name);
@@ -163,7 +174,7 @@ Result<Outcome> store_session(WriteContext& context, Fields& fields, const Clean
     session.id = fields.needed("id");
     session.agent = fields.text("agent");
     session.name_space = fields.raw("namespace");
-    session.meta = clean(fields.raw("meta"));
+    session.meta = fields.json("meta", clean);
     session.opened_at = fields.time("openedAt").value_or(0);
     session.closed_at = fields.time("closedAt").value_or(0);
     if (!fields.reason().empty())
@@ -209,9 +220,9 @@ Result<Outcome> store_episode(WriteContext& context, Fields& fields, const Clean
     const auto session_id = fields.needed("sessionId");
     const auto opened_at = fields.time("openedAt").value_or(0);
     const auto closed_at = fields.time("closedAt").value_or(0);
-    const auto pending = clean(fields.text("pendingUser"));
-    const auto turn_key = fields.text("turnKey");
-    const auto meta = clean(fields.raw("meta"));
+    const auto pending = clean.text(fields.text("pendingUser"));
+    const auto turn_key = clean.text(fields.text("turnKey"));
+    const auto meta = fields.json("meta", clean);
     if (!fields.reason().empty())
         return refused(fields.reason());
     HF_TRY(there, find_episode(context.database, id));
@@ -236,7 +247,7 @@ Result<Outcome> store_episode(WriteContext& context, Fields& fields, const Clean
 
 Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner& clean) {
     Trace trace;
-    trace.id = fields.text("id");
+    trace.id = fields.id();
     trace.session_id = fields.text("sessionId");
     trace.episode_id = fields.text("episodeId");
     const auto ts = fields.time("ts");
@@ -248,14 +259,15 @@ Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner
         if (trace.kind.empty() && !trace.user_text.empty())
             trace.kind = "note";
     }
-    trace.thinking = clean(fields.text("agentThinking"));
+    trace.thinking = clean.text(fields.text("agentThinking"));
     const auto* reflection = fields.find("reflection");
-    trace.reflection = clean(reflection != nullptr && !reflection->is_string() ? fields.raw("reflection")
-                                                                               : fields.text("reflection"));
-    trace.summary = clean(fields.text("summary"));
-    trace.tags = clean(fields.list("tags"));
-    trace.tool_calls = clean(fields.list("toolCalls"));
-    trace.meta = clean(fields.raw("meta"));
+    trace.reflection = reflection != nullptr && !reflection->is_string()
+                           ? fields.json("reflection", clean)
+                           : clean.text(fields.text("reflection"));
+    trace.summary = clean.text(fields.text("summary"));
+    trace.tags = fields.list("tags", clean);
+    trace.tool_calls = fields.list("toolCalls", clean);
+    trace.meta = fields.json("meta", clean);
     if (const auto* turn = fields.find("turnId"); turn != nullptr) {
         trace.turn_id = turn->is_string() ? std::string(turn->get_string()) : json::serialize(*turn);
         if (ts && trace.turn_id == std::to_string(*ts))
@@ -278,8 +290,8 @@ Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner
     HF_TRY(there, find_trace(context.database, trace.id));
     if (*there)
         return Outcome{Fate::present, ""};
-    trace.user_text = clean(std::move(trace.user_text));
-    trace.agent_text = clean(std::move(trace.agent_text));
+    trace.user_text = clean.text(std::move(trace.user_text));
+    trace.agent_text = clean.text(std::move(trace.agent_text));
     if (trace.session_id.empty())
         trace.session_id = "se_imported";
     // Without an episode: one for each day, so that a timeline has something to show.
@@ -302,14 +314,14 @@ Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner
 
 Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Cleaner& clean) {
     Feedback feedback;
-    feedback.id = fields.text("id");
+    feedback.id = fields.id();
     feedback.trace_id = fields.text("traceId");
     feedback.episode_id = fields.text("episodeId");
     feedback.channel = fields.needed("channel");
     feedback.polarity = fields.needed("polarity");
     feedback.magnitude = fields.number("magnitude", 1, 0, 1);
-    feedback.rationale = clean(fields.text("rationale"));
-    feedback.raw = clean(fields.raw("raw"));
+    feedback.rationale = clean.text(fields.text("rationale"));
+    feedback.raw = fields.json("raw", clean);
     const auto ts = fields.time("ts");
     if (!ts)
         fields.off("ts is missing");
@@ -320,36 +332,20 @@ Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Clea
         feedback.id = id_from("fb_", {feedback.trace_id, feedback.episode_id, feedback.polarity,
                                       std::to_string(*ts), feedback.rationale});
     // The value that it moved is part of its trace, so it is not moved a second time.
-    HF_TRY(
-        put,
-        context.database.prepare(
-            "INSERT INTO feedback(id, trace_id, episode_id, channel, polarity, magnitude, rationale, raw, ts)"
-            " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO NOTHING"));
-    HF_TRY(done, (*put)
-                     ->bind(1, feedback.id)
-                     .bind_or_null(2, feedback.trace_id)
-                     .bind_or_null(3, feedback.episode_id)
-                     .bind(4, feedback.channel)
-                     .bind(5, feedback.polarity)
-                     .bind(6, feedback.magnitude)
-                     .bind_or_null(7, feedback.rationale)
-                     .bind_or_null(8, feedback.raw)
-                     .bind(9, feedback.ts)
-                     .run());
-    if (context.database.changes() == 0)
-        return Outcome{Fate::present, ""};
-    ++context.totals.feedback;
-    return Outcome{};
+    HF_TRY(inserted, insert_feedback(context, feedback));
+    return *inserted ? Outcome{} : Outcome{Fate::present, ""};
 }
 
 Result<Outcome> store_object(WriteContext& context, ObjectKind kind, Fields& fields, const Cleaner& clean) {
     StoredObject object;
     object.kind = kind;
-    object.id = fields.needed("id");
-    object.title = clean(fields.needed("title"));
-    object.body = clean(fields.text("body"));
+    object.id = fields.id();
+    if (object.id.empty())
+        fields.off("id is missing");
+    object.title = clean.text(fields.needed("title"));
+    object.body = clean.text(fields.text("body"));
     object.status = fields.text("status");
-    object.data = clean(fields.raw("data"));
+    object.data = fields.json("data", clean);
     object.created_at = fields.time("createdAt").value_or(0);
     object.updated_at = fields.time("updatedAt").value_or(object.created_at);
     object.trials = static_cast<std::int64_t>(fields.number("trials", 0, 0, 1e15));

@@ -203,12 +203,13 @@ void memory_turns(const CallPointer& call) {
         return memory_timeline(call);
     const auto id = call->word("episodeId", true);
     const auto text = call->text("after", false);
+    const auto name_space = call->json("namespace");
     if (call->bad())
         return;
     const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);
     if (!after)
         return call->refuse_argument("after is not the next of an earlier page");
-    call->service().run([call, id, after = *after, limit = *limit](bool open) {
+    call->service().run([call, id, name_space, after = *after, limit = *limit](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();
@@ -217,7 +218,11 @@ void memory_turns(const CallPointer& call) {
         auto episode = find_episode(**reader, id);
         if (!episode)
             return call->refuse(episode.error());
-        if (!*episode)
+        const auto visible =
+            *episode ? is_visible(**reader, name_space, (*episode)->session_id) : Result<bool>(false);
+        if (!visible)
+            return call->refuse(visible.error());
+        if (!*visible)
             return call->refuse_missing("episode_not_found", cat("no episode ", id));
         auto rows = (*reader)->prepare("SELECT ts, row FROM traces WHERE episode=?1 AND (ts, row) > (?2, ?3)"
                                        " ORDER BY ts, row LIMIT ?4");

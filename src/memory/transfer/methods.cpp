@@ -43,7 +43,7 @@ void transfer_import(const CallPointer& call) {
         [call, work, stop_at_first](WriteContext& context) -> Result<void> {
             work->stored = work->present = work->taken = 0; // a batch that failed runs its writes again
             work->refused.clear();
-            const Cleaner clean = [&](std::string text) { return call->clean(std::move(text)); };
+            const auto clean = call->cleaner();
             for (const auto& record : work->records) {
                 Outcome outcome{Fate::refused, "a record is a JSON object"};
                 if (record.is_object()) {
@@ -87,8 +87,13 @@ void transfer_export(const CallPointer& call) {
         auto page = export_page(**reader, cursor);
         if (!page)
             return call->refuse(page.error());
-        if (page->trouble)
+        if (page->trouble) {
+            page->trouble->message +=
+                cat(". What can still be read comes over into a new home with: holdfast memory "
+                    "import ",
+                    call->service().paths().database, " --home DIRECTORY");
             return call->refuse(*page->trouble);
+        }
         json::object shown{{"lines", std::move(page->lines)}, {"count", page->count}};
         if (!page->next.empty())
             shown["next"] = page->next;
@@ -109,13 +114,21 @@ void core_check(const CallPointer& call) {
         json::array problems;
         for (const auto& problem : report->problems)
             problems.emplace_back(problem);
+        // Of a database that this owner found corrupt, the sound one in its place says nothing.
+        const auto& store = call->service().store();
+        if (store.set_aside_now())
+            problems.emplace_back(cat("the database was corrupt when it was opened; it is kept as ",
+                                      store.set_aside(), ", and a new one was begun"));
         if (rebuild)
             call->service().recall().rebuild();
-        call->answer(json::object{{"sound", report->problems.empty()},
-                                  {"problems", std::move(problems)},
-                                  {"indexSound", report->index_sound},
-                                  {"indexRepaired", report->index_repaired},
-                                  {"rebuilding", rebuild}});
+        json::object shown{{"sound", problems.empty()},
+                           {"problems", std::move(problems)},
+                           {"indexSound", report->index_sound},
+                           {"indexRepaired", report->index_repaired},
+                           {"rebuilding", rebuild}};
+        if (!store.set_aside().empty())
+            shown["keptAs"] = store.set_aside();
+        call->answer(std::move(shown));
     });
 }
 
@@ -125,10 +138,12 @@ void memory_add(const CallPointer& call) {
     trace->user_text = call->clean(call->word("text", true));
     session->agent = call->text("agent", false);
     session->id = call->text("sessionId", false);
-    trace->tags = call->clean(call->list("tags", false));
+    trace->tags = call->clean_list("tags", false);
     const auto ts = call->integer("ts", false, 0, 9'000'000'000'000'000);
     if (call->bad())
         return;
+    if (trace->user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
+        return call->refuse_argument("text must not be blank");
     if (session->agent.empty())
         session->agent = call->service().options().agent;
     if (session->id.empty())

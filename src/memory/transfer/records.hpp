@@ -7,6 +7,7 @@
 #pragma once
 
 #include "memory/store/store.hpp"
+#include "memory/text/cleaner.hpp"
 
 #include <boost/json.hpp>
 
@@ -21,8 +22,6 @@ struct Outcome {
     Fate fate = Fate::stored;
     std::string reason; // why it was refused
 };
-
-using Cleaner = std::function<std::string(std::string)>; // takes secrets out
 
 // Stores one record. An error is of the store, and ends the transaction; a record that is off is an outcome.
 Result<Outcome> store_record(WriteContext& context, const boost::json::object& record, const Cleaner& clean);

@@ -236,7 +236,7 @@ void HttpServer::advance(Connection& connection, std::int64_t now) {
     if (connection.head_only)
         request->method = "GET";
     on_request_(std::move(*request), [mailbox = mailbox_, id = connection.id](HttpResponse response) {
-        mailbox->post({id, std::make_unique<HttpResponse>(std::move(response)), {}, false});
+        mailbox->post({id, std::make_unique<HttpResponse>(std::move(response)), {}, {}});
     });
 }
 
@@ -258,19 +258,20 @@ void HttpServer::respond(Connection& connection, HttpResponse response) {
     connection.closing = !connection.keep_alive;
 }
 
-void HttpServer::add_piece(Connection& connection, std::string_view piece, bool last) {
+void HttpServer::add_piece(Connection& connection, std::string_view piece, AfterPiece after) {
     if (!piece.empty()) {
         std::array<char, 20> size{};
         const int length = std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
         connection.out += cat(std::string_view(size.data(), static_cast<std::size_t>(length)), piece, "\r\n");
     }
     connection.asked = false;
-    if (last) {
+    if (after == AfterPiece::more)
+        return;
+    if (after == AfterPiece::end)
         connection.out += "0\r\n\r\n";
-        connection.pieces.reset();
-        connection.answering = false;
-        connection.closing = !connection.keep_alive;
-    }
+    connection.pieces.reset();
+    connection.answering = false;
+    connection.closing = after == AfterPiece::broken || !connection.keep_alive;
 }
 
 void HttpServer::read_mail(std::int64_t now) {
@@ -290,7 +291,7 @@ void HttpServer::read_mail(std::int64_t now) {
         if (letter.response)
             respond(*found, std::move(*letter.response));
         else
-            add_piece(*found, letter.piece, letter.last);
+            add_piece(*found, letter.piece, letter.after);
         flush(*found, now);
     }
 }
@@ -322,9 +323,10 @@ void HttpServer::flush(Connection& connection, std::int64_t now) {
     }
     if (connection.pieces && !connection.asked && connection.out.size() - connection.sent < enough_waiting) {
         connection.asked = true;
-        connection.pieces->more([mailbox = mailbox_, id = connection.id](std::string piece, bool last) {
-            mailbox->post({id, nullptr, std::move(piece), last});
-        });
+        connection.pieces->more(
+            [mailbox = mailbox_, id = connection.id](std::string piece, AfterPiece after) {
+                mailbox->post({id, nullptr, std::move(piece), after});
+            });
     }
     if (!connection.answering) {
         connection.since_ms = now;

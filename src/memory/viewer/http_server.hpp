@@ -19,11 +19,15 @@
 
 namespace holdfast::memory {
 
+// What comes after a piece of a body. Broken: what should follow cannot be had. The connection is closed
+// without the end that the client waits for, so it knows that it has not got the whole.
+enum class AfterPiece : std::uint8_t { more, end, broken };
+
 // A body that comes in pieces. `more` is called when there is room for the next piece, on the server's
 // thread; it answers through the sink, at once or later, from any thread. Destroyed when the client is gone.
 class BodyPieces {
 public:
-    using Sink = std::function<void(std::string piece, bool last)>; // an empty last piece is fine
+    using Sink = std::function<void(std::string piece, AfterPiece after)>; // the last may be empty
     BodyPieces() = default;
     BodyPieces(const BodyPieces&) = delete;
     BodyPieces& operator=(const BodyPieces&) = delete;
@@ -67,7 +71,7 @@ private:
         std::uint64_t connection = 0;
         std::unique_ptr<HttpResponse> response; // or a piece
         std::string piece;
-        bool last = false;
+        AfterPiece after = AfterPiece::more;
     };
     struct Mailbox {
         std::mutex mutex;
@@ -102,7 +106,7 @@ private:
     void advance(Connection& connection, std::int64_t now);
     void flush(Connection& connection, std::int64_t now);
     void respond(Connection& connection, HttpResponse response);
-    void add_piece(Connection& connection, std::string_view piece, bool last);
+    void add_piece(Connection& connection, std::string_view piece, AfterPiece after);
     void read_mail(std::int64_t now);
     void expire(Connection& connection, std::int64_t now) const;
 

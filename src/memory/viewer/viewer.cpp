@@ -1,6 +1,8 @@
 #include "memory/viewer/viewer.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/json_surrogates.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
@@ -44,7 +46,7 @@ constexpr std::array<std::string_view, 13> allowed = {"core.health",
                                                       "skill.list"};
 
 HttpResponse as_json(json::object body, int status = 200) {
-    return {.status = status, .body = json::serialize(body)};
+    return {.status = status, .body = core::json_text(body)};
 }
 
 HttpResponse refused(int status, std::string_view code, std::string_view message) {
@@ -60,15 +62,19 @@ public:
     void more(Sink sink) override {
         service_.run([cursor = next_, &service = service_, sink = std::move(sink)](bool open) {
             if (!open)
-                return sink("", true);
+                return sink("", AfterPiece::broken);
             auto reader = service.store().reader();
             if (!reader)
-                return sink("", true);
+                return sink("", AfterPiece::broken);
             auto page = export_page(**reader, *cursor);
             if (!page)
-                return sink("", true);
+                return sink("", AfterPiece::broken);
             *cursor = page->next;
-            sink(std::move(page->lines), page->next.empty());
+            // Behind damage the next page would be this one again. A download that breaks off is not taken
+            // for the whole.
+            sink(std::move(page->lines), page->trouble        ? AfterPiece::broken
+                                         : page->next.empty() ? AfterPiece::end
+                                                              : AfterPiece::more);
         });
     }
 
@@ -145,7 +151,8 @@ public:
     void more(Sink sink) override {
         auto ask = [&desk = desk_, sink = std::move(sink)] {
             call_local(desk.contract(), "core.health", {}, "", [sink](LocalAnswer answer) {
-                sink(json::serialize(answer.ok() ? answer.result : json::value(nullptr)) + "\n", false);
+                sink(core::json_text(answer.ok() ? answer.result : json::value(nullptr)) + "\n",
+                     AfterPiece::more);
             });
         };
         if (std::exchange(first_, false))
@@ -192,11 +199,8 @@ private:
         const auto address = cat("http://127.0.0.1:", server_->port(), "/");
         port_ = server_->port();
         desk_.set_address(address);
-        // A log must not hold the secret; a terminal is read by the one it belongs to.
-        std::fprintf(stderr, "memory: viewer at %s%s%s%s\n", address.c_str(),
-                     ::isatty(2) != 0 ? "#token=" : "",
-                     ::isatty(2) != 0 ? token_.c_str() : " (the whole address: holdfast memory status)",
-                     port != 0 && port_ != port ? " (its port was taken)" : "");
+        say_viewer_address(desk_.service().paths().home, address,
+                           port != 0 && port_ != port ? cat("port ", port, " was taken") : "");
         return "";
     }
 
@@ -253,7 +257,7 @@ private:
 
     void call(const HttpRequest& request, Respond respond) {
         boost::system::error_code failed;
-        auto parsed = json::parse(request.body, failed, {}, json::parse_options{.max_depth = 64});
+        auto parsed = core::parse_mended(request.body, failed, 64);
         auto* object = failed ? nullptr : parsed.if_object();
         const auto method = object != nullptr ? core::text_field(*object, "method") : std::string();
         if (std::ranges::find(allowed, method) == allowed.end())
@@ -306,6 +310,14 @@ private:
 };
 
 } // namespace
+
+void say_viewer_address(const std::string& home, const std::string& address, const std::string& remark) {
+    const auto token = ::isatty(STDERR_FILENO) == 1 ? viewer_token(home) : Result<std::string>("");
+    const bool whole = token && !token->empty();
+    std::fprintf(stderr, "memory: viewer at %s%s%s%s%s\n", address.c_str(),
+                 whole ? cat("#token=", *token).c_str() : " (the whole address: holdfast memory status)",
+                 remark.empty() ? "" : " (", remark.c_str(), remark.empty() ? "" : ")");
+}
 
 std::unique_ptr<Companion> start_viewer(OwnerDesk& desk, std::uint16_t port) {
     return std::make_unique<Viewer>(desk, port);

@@ -17,4 +17,9 @@ inline constexpr std::uint16_t default_viewer_port = 8377;
 // on stderr, and the home is served without pages.
 std::unique_ptr<Companion> start_viewer(OwnerDesk& desk, std::uint16_t port);
 
+// One line on stderr for whoever started this process: where the pages of `home` are. With their token on a
+// terminal only, which is read by the one it belongs to; a log must not hold the secret. `remark`: may be
+// empty.
+void say_viewer_address(const std::string& home, const std::string& address, const std::string& remark);
+
 } // namespace holdfast::memory

@@ -25,6 +25,8 @@ for (let i = 0; i < 120; i++)
 for (let i = 0; i < 75; i++) lines.push({ type: "trace", id: `tr_long_${i}`, episodeId: "ep_long", sessionId: "se_long", ts: now - 90 * day + i * 1000, userText: `Step ${i}`, agentText: "done" });
 lines.push({ type: "trace", id: "tr_markup", episodeId: "ep_markup", sessionId: "se_0", ts: now - 100 * day, userText: '<img src=x onerror="window.broken=1"><script>window.broken=2</script> heronmarkup', agentText: "<b>not bold</b>",
   toolCalls: [{ name: "shell", input: { command: "ls" }, output: "</pre><script>window.broken=3</script>" }], tags: ["<i>tag</i>"] });
+// What a careless client may have sent: tool calls that are none, and times that no calendar has.
+lines.push({ type: "trace", id: "tr_odd", episodeId: "ep_odd", sessionId: "se_odd", ts: 9e15, userText: "An odd turn", agentText: "", toolCalls: [null, "a word", { name: "shell", input: 1 }] });
 holdfast(["import", "-", "--quiet"], lines.map((line) => JSON.stringify(line)).join("\n"));
 
 let daemon;
@@ -83,7 +85,7 @@ try {
     await page.goto(address);
     await page.waitForSelector(".rows .row");
     assert.ok(!page.url().includes("token"), page.url());
-    await page.waitForSelector(".hint:has-text('436 traces')");
+    await page.waitForSelector(".hint:has-text('437 traces')");
     await shot("home-light");
   });
 
@@ -128,14 +130,14 @@ try {
   await part("the timeline, a page at a time", async () => {
     await go("#/timeline", ".line .row");
     const before = await page.locator(".line .row").count();
-    assert.ok(before >= 40 && before < 122, `${before} rows at first`);
+    assert.ok(before >= 40 && before < 123, `${before} rows at first`);
     await shot("timeline-light");
-    for (let i = 0; i < 20 && (await page.locator(".line .row").count()) < 122; i++) {
+    for (let i = 0; i < 20 && (await page.locator(".line .row").count()) < 123; i++) {
       await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
       await page.waitForTimeout(150);
     }
-    assert.equal(await page.locator(".line .row").count(), 122);
-    const times = await page.locator(".line time").evaluateAll((all) => all.map((one) => one.dateTime));
+    assert.equal(await page.locator(".line .row").count(), 123);
+    const times = await page.locator(".line time").evaluateAll((all) => all.map((one) => one.dateTime).filter(Boolean));
     assert.deepEqual(times, [...times].sort().reverse());
     await page.fill("#until", new Date(now - 80 * day).toISOString().slice(0, 10));
     await page.waitForFunction(() => document.querySelectorAll(".line .row").length === 2);
@@ -153,6 +155,25 @@ try {
     await shot("episode-light");
   });
 
+  await part("a list that has ended offers no more", async () => {
+    const atEnd = async (hash, selector, rows, many) => {
+      await go(hash, selector);
+      await page.waitForSelector("button.more", { state: "attached" });
+      for (let i = 0; i < 20 && (await page.locator(rows).count()) < many; i++) {
+        await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+        await page.waitForTimeout(150);
+      }
+      assert.equal(await page.locator("button.more").isVisible(), false, `${hash} shows a button that does nothing`);
+      await page.evaluate(() => document.querySelector("button.more").click());
+      await page.waitForTimeout(300);
+      assert.equal(await page.locator(rows).count(), many, `${hash} grew by a click`);
+    };
+    await atEnd("#/episode/ep_1", ".turn", ".turn", 3);
+    await atEnd("#/episode/ep_long", ".turn", ".turn", 75);
+    await atEnd("#/sessions", "td a", "tbody tr", 7);
+    await atEnd("#/timeline", ".line .row", ".line .row", 123);
+  });
+
   await part("one trace in full, and what was stored stays text", async () => {
     await go("#/trace/tr_markup", ".actions");
     assert.match(await page.textContent(".said.user .text"), /<img src=x/);
@@ -162,6 +183,14 @@ try {
     await go("#/?q=heronmarkup", "mark:text-is('heronmarkup')");
     assert.equal(await page.evaluate(() => window.broken), undefined);
     assert.equal(await page.locator("main img").count(), 0);
+  });
+
+  await part("odd times and tool calls cost nobody the page", async () => {
+    await go("#/trace/tr_odd", ".actions");
+    assert.equal(await page.locator("summary").count(), 2);
+    await go("#/episode/ep_odd", ".turn");
+    await go("#/session/se_odd", ".line .row");
+    await go("#/sessions", "td a[title=se_odd]");
   });
 
   await part("feedback", async () => {
@@ -189,7 +218,7 @@ try {
 
   await part("sessions", async () => {
     await go("#/sessions", "td a");
-    assert.equal(await page.locator("tbody tr").count(), 6);
+    assert.equal(await page.locator("tbody tr").count(), 7);
     await page.click("td a[title=se_2]");
     await page.waitForSelector(".line .row");
     assert.equal(await page.locator(".line .row").count(), 24);
@@ -198,7 +227,7 @@ try {
   await part("health, and the export", async () => {
     await go("#/health", ".figures");
     assert.match(await page.textContent("h1"), /is ready/);
-    await page.waitForSelector(".figures dd:text-is('435')"); // one was forgotten; the figures follow by themselves
+    await page.waitForSelector(".figures dd:text-is('436')"); // one was forgotten; the figures follow by themselves
     await shot("health-light");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export")]);
     assert.equal(download.suggestedFilename(), "holdfast-memory.jsonl");

@@ -77,30 +77,41 @@ private:
     Victims victims_;
 };
 
-TEST(G10NothingAcknowledgedIsLost, the_owner_killed_at_its_system_calls_while_eight_clients_write) {
-    const TempHome home;
-    prepare_storm(home.path());
-    std::vector<std::unique_ptr<StormClient>> all;
-    const auto keep = [&](Round& round) {
+// A home, and everybody who ever wrote there.
+class Scene {
+public:
+    Scene() { prepare_storm(home_.path()); }
+    // The clients of one round, with that owner under the stepper. How many requests were sent again.
+    int play(SteppedOwner& owner, const std::function<void()>& stepped) {
+        Round round(home_.path(), static_cast<int>(all_.size()));
+        round.run(stepped, owner);
+        int tried_again = 0;
         for (auto& client : round.clients) {
             EXPECT_EQ(client->stored.size(), static_cast<std::size_t>(turns));
             EXPECT_EQ(client->deaths, 0); // theirs was not the process that died
-            all.push_back(std::move(client));
+            tried_again += client->tries_again;
+            all_.push_back(std::move(client));
         }
-    };
+        return tried_again;
+    }
+    void expect_kept() const { expect_all_kept(home_.path(), all_); }
+    [[nodiscard]] std::string path() const { return home_.path(); }
 
+private:
+    TempHome home_;
+    std::vector<std::unique_ptr<StormClient>> all_;
+};
+
+TEST(G10NothingAcknowledgedIsLost, the_owner_killed_at_its_system_calls_while_eight_clients_write) {
+    auto scene = std::make_unique<Scene>();
     std::size_t calls = 0;
     {
-        SteppedOwner owner(home.path());
-        Round plain(home.path(), 0);
-        plain.run(
-            [&] {
-                const auto counted = stepper::count_syscalls(owner.spec);
-                ASSERT_TRUE(counted) << counted.error().message;
-                calls = counted->count();
-            },
-            owner);
-        keep(plain);
+        SteppedOwner owner(scene->path());
+        scene->play(owner, [&] {
+            const auto counted = stepper::count_syscalls(owner.spec);
+            ASSERT_TRUE(counted) << counted.error().message;
+            calls = counted->count();
+        });
     }
     ASSERT_GT(calls, 300U);
 
@@ -108,33 +119,33 @@ TEST(G10NothingAcknowledgedIsLost, the_owner_killed_at_its_system_calls_while_ei
     // run.
     const char* everything = std::getenv("HOLDFAST_ALL_POINTS");
     const std::size_t stride = everything != nullptr ? 1 : std::max<std::size_t>(1, calls / 24);
+    constexpr std::size_t of_one_home = 100; // points, so that the last of them meet a store like the first
+    std::size_t points = 0;
     std::size_t reached = 0;
     int tried_again = 0;
     std::set<std::string> names;
     for (std::size_t k = 1 + stride / 2; k < calls; k += stride) {
-        SteppedOwner owner(home.path());
-        Round round(home.path(), static_cast<int>(all.size()));
-        round.run(
-            [&] {
-                const auto outcome =
-                    stepper::kill_at(owner.spec, k, (k / stride) % 2 == 0 ? When::entry : When::exit);
-                ASSERT_TRUE(outcome) << outcome.error().message;
-                if (outcome->reached) {
-                    ++reached;
-                    names.insert(outcome->name);
-                }
-            },
-            owner);
-        for (const auto& client : round.clients)
-            tried_again += client->tries_again;
-        keep(round);
+        if (points++ % of_one_home == of_one_home - 1) {
+            scene->expect_kept();
+            scene = std::make_unique<Scene>();
+        }
+        SteppedOwner owner(scene->path());
+        tried_again += scene->play(owner, [&] {
+            const auto outcome =
+                stepper::kill_at(owner.spec, k, (k / stride) % 2 == 0 ? When::entry : When::exit);
+            ASSERT_TRUE(outcome) << outcome.error().message;
+            if (outcome->reached) {
+                ++reached;
+                names.insert(outcome->name);
+            }
+        });
         ASSERT_FALSE(HasFailure()) << "killed at call " << k << " of " << calls;
     }
     std::cout << reached << " points of " << calls << ", at " << names.size() << " kinds of calls; "
               << tried_again << " requests were sent again\n";
     EXPECT_GE(reached, 12U);
     EXPECT_GT(tried_again, 0) << "negative control: no request was ever in flight when the owner died";
-    expect_all_kept(home.path(), all);
+    scene->expect_kept();
 }
 
 } // namespace

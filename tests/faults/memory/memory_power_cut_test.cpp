@@ -2,6 +2,7 @@
 // again. Needs root and a loop device; skipped, with the reason, where they are not there.
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,15 +56,6 @@ private:
     bool mounted_ = false;
 };
 
-std::string turn(int number) {
-    const auto text = std::to_string(number);
-    return "{\"jsonrpc\":\"2.0\",\"id\":" + text +
-           ",\"method\":\"turn.end\",\"params\":{\"agent\":\"a\",\"sessionId\":\"s\",\"episodeId\":\"e\","
-           "\"userText\":\"u\","
-           "\"agentText\":\"t\",\"toolCalls\":[],\"ts\":" +
-           text + "}}\n";
-}
-
 TEST(G10NothingAcknowledgedIsLost, a_power_cut_keeps_every_answered_turn) {
     const TempHome home;
     LoopDisk disk(home);
@@ -72,12 +64,11 @@ TEST(G10NothingAcknowledgedIsLost, a_power_cut_keeps_every_answered_turn) {
     std::set<std::int64_t> answered;
     {
         MemoryProcess memory(disk.home());
-        ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
-        ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
+        prepare(memory);
         // Something that nobody synced: it shows below that the cut was one.
         ASSERT_TRUE(run("sh -c 'echo not synced > " + disk.home() + "/witness'"));
         for (int i = 1000; i < 1300; ++i)
-            memory.write(turn(i));
+            memory.write(turn_line(i));
         for (int i = 0; i < 100; ++i) {
             const auto line = memory.line();
             ASSERT_TRUE(line);

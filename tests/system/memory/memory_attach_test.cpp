@@ -2,7 +2,9 @@
 // time.
 #include "holdfast/slot.hpp"
 #include "support/memory_home.hpp"
+#include "support/memory_leftover.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,42 +15,6 @@ namespace holdfast::test {
 namespace {
 
 namespace json = boost::json;
-
-json::object health_of(MemoryProcess& memory) {
-    auto answer = memory.call("core.health");
-    return answer.contains("result") ? answer.at("result").as_object() : json::object();
-}
-
-// Once the store is open.
-std::int64_t traces_in(MemoryProcess& memory) {
-    (void)memory.call("memory.list_episodes");
-    const auto health = health_of(memory);
-    return health.contains("counts") ? health.at("counts").at("traces").as_int64() : -1;
-}
-
-// The process that answers.
-std::int64_t served_by(MemoryProcess& memory) {
-    const auto health = health_of(memory);
-    return health.contains("pid") ? health.at("pid").as_int64() : 0;
-}
-
-void prepare(MemoryProcess& memory) {
-    ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
-    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
-}
-
-json::object turn_params(int number) {
-    return {{"agent", "a"},     {"sessionId", "s"},
-            {"episodeId", "e"}, {"userText", "n" + std::to_string(number)},
-            {"agentText", "t"}, {"toolCalls", json::array()},
-            {"ts", number}};
-}
-
-std::string turn_line(int number) {
-    return json::serialize(json::object{
-               {"jsonrpc", "2.0"}, {"id", number}, {"method", "turn.end"}, {"params", turn_params(number)}}) +
-           "\n";
-}
 
 [[maybe_unused]] long resident_kb(int pid) { // not under a sanitizer
     const auto status = TempHome::read_path("/proc/" + std::to_string(pid) + "/status");
@@ -83,15 +49,12 @@ TEST(G1OneOwner, further_processes_are_served_by_the_owner) {
 
 TEST(G1OneOwner, when_the_owner_is_killed_an_attached_process_takes_over_and_serves_the_rest) {
     const TempHome home;
-    MemoryProcess owner(home.path());
-    prepare(owner);
-    MemoryProcess second(home.path());
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
     MemoryProcess third(home.path());
-    ASSERT_EQ(served_by(second), owner.pid());
     ASSERT_EQ(served_by(third), owner.pid());
     ASSERT_TRUE(owner.call("turn.end", turn_params(1)).contains("result"));
-    ::kill(owner.pid(), SIGKILL);
-    EXPECT_EQ(owner.wait(), -SIGKILL);
+    kill_and_reap(owner);
     const auto now = served_by(second);
     EXPECT_TRUE(now == second.pid() || now == third.pid()) << now;
     EXPECT_EQ(served_by(third), now);
@@ -103,10 +66,8 @@ TEST(G1OneOwner, when_the_owner_is_killed_an_attached_process_takes_over_and_ser
 
 TEST(MemoryLife, the_owner_ends_with_its_own_client_and_hands_over) {
     const TempHome home;
-    MemoryProcess owner(home.path());
-    prepare(owner);
-    MemoryProcess second(home.path());
-    ASSERT_EQ(served_by(second), owner.pid());
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
     owner.write(turn_line(1));
     owner.close_input();
     EXPECT_EQ(owner.wait(), 0);
@@ -160,17 +121,14 @@ TEST(MemoryLife, an_attached_process_that_is_terminated_or_killed_is_dropped_and
 
 TEST(MemoryLife, a_half_written_line_survives_the_owner) {
     const TempHome home;
-    MemoryProcess owner(home.path());
-    prepare(owner);
-    MemoryProcess second(home.path());
-    ASSERT_EQ(served_by(second), owner.pid());
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
     const auto line = turn_line(7);
     second.write(line.substr(0, line.size() / 2));
     // The owner has read it when it has answered a later request of another client, twice around its loop.
     for (int i = 0; i < 5; ++i)
         (void)served_by(owner);
-    ::kill(owner.pid(), SIGKILL);
-    (void)owner.wait();
+    kill_and_reap(owner);
     second.write(line.substr(line.size() / 2));
     const auto answer = second.line();
     ASSERT_TRUE(answer);
@@ -180,7 +138,8 @@ TEST(MemoryLife, a_half_written_line_survives_the_owner) {
 TEST(MemoryLife, a_request_that_died_with_the_owner_is_answered_as_retryable) {
     const TempHome home;
     // It never gets to open its store, so whatever it read is in flight when it dies.
-    MemoryProcess owner(home.path(), {}, {"HOLDFAST_MEMORY_SLOW_OPEN_MS=600000"});
+    leave_store(home, 1, 4);
+    MemoryProcess owner(home.path(), {}, {}, -1, on_slow_disk(600'000));
     ASSERT_EQ(served_by(owner), owner.pid());
     MemoryProcess second(home.path());
     ASSERT_EQ(served_by(second), owner.pid());
@@ -191,8 +150,7 @@ TEST(MemoryLife, a_request_that_died_with_the_owner_is_answered_as_retryable) {
     second.write(R"({"jsonrpc":"2.0","id":77,"method":"memory.list_traces"})"
                  "\n");
     ASSERT_EQ(served_by(second), owner.pid()); // answered after those were read
-    ::kill(owner.pid(), SIGKILL);
-    (void)owner.wait();
+    kill_and_reap(owner);
     std::set<std::string> lost;
     for (int i = 0; i < 3; ++i) {
         const auto line = second.line();
@@ -210,10 +168,8 @@ TEST(MemoryLife, a_request_that_died_with_the_owner_is_answered_as_retryable) {
 
 TEST(MemoryLife, answers_that_a_client_has_not_read_survive_the_owner) {
     const TempHome home;
-    MemoryProcess owner(home.path());
-    prepare(owner);
-    MemoryProcess second(home.path());
-    ASSERT_EQ(served_by(second), owner.pid());
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
     // Far more answers than a pipe holds, and nobody reads: they wait in the outbox, one of them half sent.
     constexpr int many = 3000;
     for (int i = 0; i < many; ++i)
@@ -221,8 +177,7 @@ TEST(MemoryLife, answers_that_a_client_has_not_read_survive_the_owner) {
                      ",\"method\":\"core.health\"}\n");
     for (int i = 0; i < 5; ++i)
         (void)served_by(owner);
-    ::kill(owner.pid(), SIGKILL);
-    (void)owner.wait();
+    kill_and_reap(owner);
     std::map<std::int64_t, int> answers;
     for (int i = 0; i < many; ++i) {
         const auto line = second.line();
@@ -248,8 +203,7 @@ TEST(MemoryLife, subscriptions_go_on_with_the_next_owner) {
     const auto ended = second.call("logs.tail").at("result").at("subscriptionId");
     ASSERT_TRUE(second.call("events.unsubscribe", {{"subscriptionId", ended}}).contains("result"));
     ASSERT_EQ(served_by(third), owner.pid());
-    ::kill(owner.pid(), SIGKILL);
-    (void)owner.wait();
+    kill_and_reap(owner);
     // A subscription goes on from when its client is served again; what happens before that is nobody's news.
     const auto next = served_by(second);
     EXPECT_TRUE(next == second.pid() || next == third.pid()) << next;
@@ -293,8 +247,7 @@ TEST(MemoryLife, a_client_that_never_reads_and_one_with_an_endless_line_hold_up_
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     EXPECT_LT(resident_kb(owner.pid()), 60'000) << "neither costs the owner memory in proportion";
 #endif
-    ::kill(deaf.pid(), SIGKILL);
-    EXPECT_EQ(deaf.wait(), -SIGKILL);
+    kill_and_reap(deaf);
     EXPECT_EQ(traces_in(good), 50);
 }
 

@@ -1,6 +1,7 @@
 // The contract over real stdio: every method, every error, as a table; then framing and concurrency.
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -195,6 +196,152 @@ TEST(MemoryContract, lines_that_are_no_requests_get_an_error_and_change_nothing)
     // Nothing of the silent ones was answered: the next line out is the next answer.
     EXPECT_TRUE(memory.call("core.health").at("result").at("ok").as_bool());
     EXPECT_TRUE(memory.others.empty());
+}
+
+// What Python's json.dumps makes of a file name that is not UTF-8, and JavaScript of half an emoji.
+TEST(MemoryContract, halves_of_characters_are_stored_as_replacements_and_their_request_is_answered) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    memory.write("{\"jsonrpc\":\"2.0\",\"id\":\"half\",\"method\":\"memory.add\",\"params\":{\"text\":"
+                 "\"caf\\udce9 \\ud83d\\ude00 \\ud83d!\",\"ts\":7}}\n");
+    const auto line = memory.line();
+    ASSERT_TRUE(line);
+    const auto answer = json::parse(*line);
+    ASSERT_EQ(answer.at("id"), "half") << *line;
+    const auto trace =
+        memory.call("memory.get_trace", {{"id", answer.at("result").at("traceId")}}).at("result");
+    EXPECT_EQ(trace.at("userText"), "caf\xef\xbf\xbd \xf0\x9f\x98\x80 \xef\xbf\xbd!");
+    MemoryProcess host(home.path(), {"--mcp"});
+    host.write("{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":{\"x\":\"\\udce9\"}}\n");
+    const auto pong = host.line();
+    ASSERT_TRUE(pong);
+    EXPECT_EQ(json::parse(*pong).at("id"), 4) << *pong;
+}
+
+TEST(MemoryContract, what_was_sent_comes_back_as_what_it_was) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    (void)memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}});
+    (void)memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}});
+    const json::object turn{{"agent", "a"},     {"sessionId", "s"}, {"episodeId", "e"},
+                            {"agentText", "t"}, {"ts", 5},          {"toolCalls", json::array()}};
+    for (const json::value& reflection :
+         {json::value("words"), json::value{{"text", "words"}, {"score", 0.5}}, json::value("{not json")}) {
+        auto params = turn;
+        params["reflection"] = reflection;
+        params["userText"] = json::serialize(reflection);
+        const auto done = memory.call("turn.end", params);
+        const auto trace =
+            memory.call("memory.get_trace", {{"id", done.at("result").at("traceId")}}).at("result");
+        EXPECT_EQ(trace.at("reflection"), reflection) << json::serialize(trace);
+        EXPECT_EQ(trace.at("turnId"), 5);
+    }
+    int number = 0;
+    for (const json::value& turn_id : {json::value(77), json::value("q7"), json::value("007")}) {
+        const auto id = "tr_" + std::to_string(++number);
+        (void)memory.call("transfer.import",
+                          {{"records", {{{"id", id}, {"ts", 6}, {"text", "x"}, {"turnId", turn_id}}}}});
+        EXPECT_EQ(memory.call("memory.get_trace", {{"id", id}}).at("result").at("turnId"), turn_id);
+        (void)memory.call("memory.forget", {{"id", id}});
+    }
+    for (const char* blank : {"", "   ", " \n\t "})
+        EXPECT_EQ(memory.call("memory.add", {{"text", blank}}).at("error").at("code"), -32602);
+}
+
+// Fifteen megabytes in which secrets are looked for take a second or two; under a sanitizer a tenth of it does.
+std::string long_text() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr std::size_t size = std::size_t{3} << 19;
+#else
+    constexpr std::size_t size = std::size_t{15} << 20;
+#endif
+    std::string text;
+    while (text.size() < size)
+        text += "the quick brown fox says hello to password managers ";
+    return text;
+}
+
+std::string request(const std::string& id, const std::string& method, const json::object& params) {
+    return json::serialize(
+               json::object{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}) +
+           "\n";
+}
+
+TEST(MemoryContract, a_long_line_of_one_client_does_not_hold_up_another) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    ASSERT_EQ(served_by(owner), owner.pid());
+    MemoryProcess other(home.path());
+    ASSERT_EQ(served_by(other), owner.pid());
+    owner.write(request("long", "memory.add", {{"text", long_text()}}));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    int answered = 0; // of the other's questions, while the long one is being worked on
+    std::optional<std::string> line;
+    while (!(line = owner.line(3)) && std::chrono::steady_clock::now() < end) {
+        ASSERT_TRUE(other.call("core.health").contains("result"));
+        ++answered;
+    }
+    ASSERT_TRUE(line);
+    EXPECT_TRUE(json::parse(*line).as_object().contains("result")) << line->substr(0, 300);
+    EXPECT_GT(answered, 3) << "the first of them waited for its end";
+}
+
+TEST(MemoryContract, what_follows_a_long_line_takes_effect_after_it) {
+    const TempHome home;
+    for (const bool at_end : {false, true}) { // the input ends in between, or it does not
+        MemoryProcess memory(home.path());
+        const std::string session = at_end ? "s2" : "s1";
+        const std::string episode = "e" + session;
+        memory.write(request("1", "session.open",
+                             {{"agent", "a"}, {"sessionId", session}, {"meta", {{"much", long_text()}}}}) +
+                     request("2", "episode.open", {{"sessionId", session}, {"episodeId", episode}}) +
+                     request("3", "turn.end",
+                             {{"agent", "a"},
+                              {"sessionId", session},
+                              {"episodeId", episode},
+                              {"userText", long_text()},
+                              {"agentText", "t"},
+                              {"toolCalls", json::array()},
+                              {"ts", 1}}) +
+                     request("4", "episode.close", {{"episodeId", episode}}));
+        if (at_end)
+            memory.close_input();
+        for (int i = 0; i < 4; ++i) {
+            const auto line = memory.line();
+            ASSERT_TRUE(line) << i;
+            EXPECT_TRUE(json::parse(*line).as_object().contains("result")) << line->substr(0, 300);
+        }
+        memory.close_input();
+        EXPECT_EQ(memory.wait(), 0);
+    }
+}
+
+TEST(MemoryContract, the_limit_of_a_line_is_as_each_process_says) {
+    const TempHome home;
+    MemoryProcess owner(home.path(), {"--max-line=8K"});
+    ASSERT_EQ(served_by(owner), owner.pid());
+    MemoryProcess wide(home.path(), {}, {"HOLDFAST_MEMORY_MAX_LINE=20M"});
+    ASSERT_EQ(served_by(wide), owner.pid());
+    const auto add = [](MemoryProcess& memory, std::size_t size) {
+        memory.write("{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"memory.add\",\"params\":{\"text\":\"" +
+                     std::string(size, 'x') + "\"}}\n");
+        const auto line = memory.line();
+        return line ? json::parse(*line).as_object() : json::object();
+    };
+    EXPECT_TRUE(add(owner, 7'000).contains("result"));
+    const auto refused = add(owner, 9'000);
+    ASSERT_TRUE(refused.contains("error"));
+    EXPECT_NE(std::string(refused.at("error").at("message").as_string()).find("8192"), std::string::npos);
+    EXPECT_TRUE(add(wide, 17U << 20).contains("result")) << "over the limit that there is without the word";
+    EXPECT_TRUE(add(wide, 21U << 20).contains("error"));
+    // The next owner keeps to it, too.
+    owner.close_input();
+    EXPECT_EQ(owner.wait(), 0);
+    EXPECT_TRUE(add(wide, 17U << 20).contains("result"));
+    for (const char* bad : {"--max-line=1K", "--max-line=32M", "--max-line=many", "--max-line="}) {
+        MemoryProcess wrong(home.path(), {bad});
+        EXPECT_EQ(wrong.wait(), 64) << bad;
+    }
 }
 
 TEST(MemoryContract, a_line_over_the_limit_is_refused_skipped_and_cheap) {

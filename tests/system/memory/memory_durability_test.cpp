@@ -1,6 +1,8 @@
 // G10: nothing acknowledged is lost, nothing is stored twice, and one process writes.
 #include "support/memory_home.hpp"
+#include "support/memory_leftover.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,25 +13,6 @@ namespace holdfast::test {
 namespace {
 
 namespace json = boost::json;
-
-std::string text_of(int number) {
-    std::string text("n"); // not "n" + …: g++ 12 warns of that for no reason
-    text += std::to_string(number);
-    return text;
-}
-
-std::string turn(int number) {
-    const auto text = std::to_string(number);
-    return "{\"jsonrpc\":\"2.0\",\"id\":" + text +
-           ",\"method\":\"turn.end\",\"params\":{\"agent\":\"a\",\"sessionId\":\"s\",\"episodeId\":\"e\","
-           "\"userText\":\"n" +
-           text + "\",\"agentText\":\"t\",\"toolCalls\":[],\"ts\":" + text + "}}\n";
-}
-
-void prepare(MemoryProcess& memory) {
-    ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
-    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
-}
 
 // The texts of all traces, by asking a fresh process.
 std::multiset<std::string> stored(const TempHome& home) {
@@ -56,7 +39,7 @@ TEST(G10NothingAcknowledgedIsLost, a_turn_written_right_before_stdin_closes_is_k
     }
     for (int i = 0; i < rounds; ++i) {
         MemoryProcess memory(home.path());
-        auto line = turn(i);
+        auto line = turn_line(i);
         if (i % 2 == 0)
             line.pop_back(); // without its newline: the end of input ends it
         memory.write(line);
@@ -66,7 +49,7 @@ TEST(G10NothingAcknowledgedIsLost, a_turn_written_right_before_stdin_closes_is_k
     const auto texts = stored(home);
     EXPECT_EQ(texts.size(), static_cast<std::size_t>(rounds));
     for (int i = 0; i < rounds; ++i)
-        EXPECT_EQ(texts.count(text_of(i)), 1U) << i;
+        EXPECT_EQ(texts.count(turn_text(i)), 1U) << i;
 }
 
 TEST(G10NothingAcknowledgedIsLost, killed_at_random_every_answered_turn_is_there_and_none_twice) {
@@ -85,10 +68,10 @@ TEST(G10NothingAcknowledgedIsLost, killed_at_random_every_answered_turn_is_there
         // What got no answer last time is sent again, as a client would.
         for (int i = 0; i < begin; ++i)
             if (!answered.contains(i))
-                lines += turn(i);
+                lines += turn_line(i);
         next += 100;
         for (int i = begin; i < next; ++i)
-            lines += turn(i);
+            lines += turn_line(i);
         memory.write(lines);
         const int wanted = static_cast<int>(random() % 100); // at least 100 were sent
         for (int i = 0; i < wanted; ++i) {
@@ -112,14 +95,15 @@ TEST(G10NothingAcknowledgedIsLost, killed_at_random_every_answered_turn_is_there
     const auto texts = stored(home);
     EXPECT_GT(answered.size(), 100U);
     for (const int number : answered)
-        EXPECT_EQ(texts.count(text_of(number)), 1U) << number;
+        EXPECT_EQ(texts.count(turn_text(number)), 1U) << number;
     for (const auto& text : texts)
         EXPECT_EQ(texts.count(text), 1U) << text;
 }
 
 TEST(MemoryDeadline, turn_start_is_answered_in_time_while_the_store_is_not_open_and_its_episode_holds) {
     const TempHome home;
-    MemoryProcess second(home.path(), {}, {"HOLDFAST_MEMORY_SLOW_OPEN_MS=3000"});
+    leave_store(home, 1, 4);
+    MemoryProcess second(home.path(), {}, {}, -1, on_slow_disk(3000));
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
@@ -149,7 +133,7 @@ TEST(G10NothingAcknowledgedIsLost, terminated_it_commits_what_it_read_and_leaves
     {
         MemoryProcess memory(home.path());
         prepare(memory);
-        memory.write(turn(1));
+        memory.write(turn_line(1));
         ASSERT_TRUE(memory.line());
         ::kill(memory.pid(), SIGTERM);
         EXPECT_EQ(memory.wait(), 0);
@@ -166,12 +150,31 @@ TEST(G10NothingAcknowledgedIsLost, a_corrupt_database_is_kept_and_said) {
         EXPECT_EQ(memory.wait(), 0);
     }
     home.write("data/memory.db", "not a database at all " + std::string(4096, '?'));
-    MemoryProcess memory(home.path());
+    int errors[2];
+    ASSERT_EQ(::pipe2(errors, O_CLOEXEC), 0);
+    MemoryProcess memory(home.path(), {}, {}, errors[1]);
     prepare(memory);
     const auto health = memory.call("core.health").at("result");
     ASSERT_TRUE(health.as_object().contains("warnings")) << json::serialize(health);
+    char said[4096];
+    const auto length = ::read(errors[0], said, sizeof said);
+    EXPECT_NE(
+        std::string_view(said, static_cast<std::size_t>(std::max<ssize_t>(length, 0))).find("is kept as"),
+        std::string_view::npos)
+        << "whoever started it hears of it";
+    ::close(errors[0]);
+    ::close(errors[1]);
     const auto kept = std::string(health.at("warnings").at(0).at("keptAs").as_string());
     EXPECT_TRUE(TempHome::read_path(kept).starts_with("not a database at all"));
+    memory.close_input();
+    EXPECT_EQ(memory.wait(), 0);
+    // Later owners say it too, until somebody has taken the file away.
+    for (const bool there : {true, false}) {
+        MemoryProcess later(home.path());
+        (void)later.call("memory.list_traces");
+        EXPECT_EQ(health_of(later).contains("warnings"), there);
+        std::filesystem::remove(kept);
+    }
 }
 
 } // namespace

@@ -4,43 +4,16 @@
 #include "memory/store/store.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
 
 #include <gtest/gtest.h>
+
+#include <sys/ptrace.h>
 
 namespace holdfast::test {
 namespace {
 
 namespace json = boost::json;
-
-void prepare(MemoryProcess& memory) {
-    ASSERT_TRUE(memory.call("session.open", {{"agent", "a"}, {"sessionId", "s"}}).contains("result"));
-    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}}).contains("result"));
-}
-
-json::object turn(int number) {
-    return {{"agent", "a"},     {"sessionId", "s"},
-            {"episodeId", "e"}, {"userText", std::to_string(number)},
-            {"agentText", "t"}, {"toolCalls", json::array()},
-            {"ts", number}};
-}
-
-std::string turn_line(int number) {
-    return json::serialize(json::object{
-               {"jsonrpc", "2.0"}, {"id", number}, {"method", "turn.end"}, {"params", turn(number)}}) +
-           "\n";
-}
-
-std::int64_t served_by(MemoryProcess& memory) {
-    const auto answer = memory.call("core.health");
-    return answer.contains("result") ? answer.at("result").at("pid").as_int64() : 0;
-}
-
-std::int64_t traces_in(MemoryProcess& memory) {
-    const auto listed = memory.call("memory.list_traces", {{"limit", 100}});
-    return listed.contains("result")
-               ? static_cast<std::int64_t>(listed.at("result").at("traces").as_array().size())
-               : -1;
-}
 
 void stop(const MemoryProcess& memory) {
     ::kill(memory.pid(), SIGSTOP);
@@ -53,13 +26,13 @@ TEST(G10NothingAcknowledgedIsLost, an_owner_that_was_stopped_and_replaced_cannot
     const TempHome home;
     MemoryProcess paused(home.path());
     prepare(paused);
-    ASSERT_TRUE(paused.call("turn.end", turn(1)).contains("result"));
+    ASSERT_TRUE(paused.call("turn.end", turn_params(1)).contains("result"));
     stop(paused);
     // Its lock goes away with the folder's files, as when a runtime folder is cleaned: another process may
     // start.
     ASSERT_TRUE(std::filesystem::remove(home.file("memory.lock")));
     MemoryProcess successor(home.path());
-    ASSERT_TRUE(successor.call("turn.end", turn(2)).contains("result"));
+    ASSERT_TRUE(successor.call("turn.end", turn_params(2)).contains("result"));
     EXPECT_EQ(served_by(successor), successor.pid());
     paused.write(turn_line(3)); // waits in its pipe, to be the first thing that it sees
     ::kill(paused.pid(), SIGCONT);
@@ -76,11 +49,9 @@ TEST(G10NothingAcknowledgedIsLost, an_owner_that_was_stopped_and_replaced_cannot
 
 TEST(G10NothingAcknowledgedIsLost, an_owner_that_finds_a_newer_epoch_in_the_store_refuses_and_leaves) {
     const TempHome home;
-    MemoryProcess old_owner(home.path());
-    prepare(old_owner);
-    MemoryProcess attached(home.path());
-    ASSERT_EQ(served_by(attached), old_owner.pid());
-    ASSERT_TRUE(old_owner.call("turn.end", turn(1)).contains("result"));
+    OwnerAndSecond both(home);
+    auto& [old_owner, attached] = both;
+    ASSERT_TRUE(old_owner.call("turn.end", turn_params(1)).contains("result"));
     {
         // What a successor does that our locks could not keep out (on another machine, say): it raises the
         // epoch.
@@ -88,27 +59,25 @@ TEST(G10NothingAcknowledgedIsLost, an_owner_that_finds_a_newer_epoch_in_the_stor
         options.path = home.file("data/memory.db");
         ASSERT_TRUE(memory::Store::open(options, [](const memory::Progress&) {}));
     }
-    const auto refused = old_owner.call("turn.end", turn(2));
+    const auto refused = old_owner.call("turn.end", turn_params(2));
     ASSERT_TRUE(refused.contains("error")) << json::serialize(refused);
     EXPECT_EQ(refused.at("error").at("data").at("code"), "transport_closed");
     EXPECT_EQ(refused.at("error").at("data").at("details").at("retryable"), true);
     EXPECT_EQ(old_owner.wait(), 1);
     // Who was attached goes on with a new owner, which has a newer epoch yet.
     EXPECT_EQ(served_by(attached), attached.pid());
-    EXPECT_TRUE(attached.call("turn.end", turn(3)).contains("result"));
+    EXPECT_TRUE(attached.call("turn.end", turn_params(3)).contains("result"));
     EXPECT_EQ(traces_in(attached), 2);
 }
 
 TEST(G1OneOwner, an_owner_whose_lock_was_wiped_away_leaves_and_its_clients_go_on) {
     const TempHome home;
-    MemoryProcess owner(home.path());
-    prepare(owner);
-    MemoryProcess attached(home.path());
-    ASSERT_EQ(served_by(attached), owner.pid());
+    OwnerAndSecond both(home);
+    auto& [owner, attached] = both;
     ASSERT_TRUE(std::filesystem::remove(home.file("memory.lock")));
     EXPECT_EQ(owner.wait(), 1) << "nobody told it but the kernel";
     EXPECT_EQ(served_by(attached), attached.pid());
-    EXPECT_TRUE(attached.call("turn.end", turn(1)).contains("result"));
+    EXPECT_TRUE(attached.call("turn.end", turn_params(1)).contains("result"));
     EXPECT_TRUE(attached.others.empty()) << "no error, only a pause";
     // Negative control: touching other files of the home does not move the owner.
     home.write("memory.json.tmp", "noise");
@@ -117,18 +86,111 @@ TEST(G1OneOwner, an_owner_whose_lock_was_wiped_away_leaves_and_its_clients_go_on
     EXPECT_EQ(served_by(attached), attached.pid());
 }
 
-TEST(G7Patience, a_process_whose_owner_stands_still_answers_health_and_takes_over_when_it_is_gone) {
+// What the kernel says of it: 'T' is stopped.
+char state_of(const MemoryProcess& memory) {
+    const auto text = TempHome::read_path("/proc/" + std::to_string(memory.pid()) + "/stat");
+    return text.at(text.rfind(')') + 2);
+}
+
+std::int64_t unix_ms() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+TEST(G7Patience, an_owner_that_is_stopped_is_woken_by_a_client_that_waits_and_nothing_is_lost_or_doubled) {
+    const TempHome home;
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
+    ASSERT_TRUE(second.call("turn.end", turn_params(1)).contains("result"));
+    for (int round = 0; round < 2; ++round) { // it may be stopped again
+        stop(owner);
+        const auto began = unix_ms();
+        const auto found = second.call("turn.start", {{"agent", "a"},
+                                                      {"sessionId", "s"},
+                                                      {"userText", "n1"},
+                                                      {"ts", 9},
+                                                      {"deadlineAt", began + 1500}});
+        ASSERT_TRUE(found.contains("result")) << "no answer";
+        EXPECT_LT(unix_ms() - began, 10'000) << "one second, and what a busy machine adds";
+    }
+    stop(owner);
+    for (int number = 2; number <= 20; ++number)
+        second.write(turn_line(number));
+    owner.write(turn_line(21)); // its own client waits, too
+    for (int number = 2; number <= 20; ++number) {
+        const auto line = second.line();
+        ASSERT_TRUE(line);
+        EXPECT_TRUE(json::parse(*line).as_object().contains("result")) << *line;
+    }
+    const auto own = owner.line();
+    ASSERT_TRUE(own);
+    EXPECT_TRUE(json::parse(*own).as_object().contains("result")) << *own;
+    EXPECT_EQ(traces_in(second), 21);
+    EXPECT_EQ(served_by(second), owner.pid()) << "it was continued, not replaced";
+    // Somebody who comes while it is stopped.
+    stop(owner);
+    MemoryProcess third(home.path());
+    EXPECT_EQ(served_by(third), owner.pid());
+    // One whose client leaves.
+    stop(owner);
+    second.close_input();
+    EXPECT_EQ(second.wait_briefly(), 0);
+}
+
+// Control: it is the waiting that wakes it.
+TEST(G7Patience, a_stopped_owner_for_whom_nobody_waits_stays_stopped) {
+    const TempHome home;
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
+    stop(owner);
+    EXPECT_FALSE(second.line(2500));
+    EXPECT_EQ(state_of(owner), 'T');
+    EXPECT_EQ(served_by(second), owner.pid());
+    EXPECT_NE(state_of(owner), 'T');
+}
+
+// A debugger's stop is not a stop: whoever looks at it with one decides when it goes on.
+TEST(G7Patience, an_owner_that_a_debugger_holds_is_left_alone) {
+    const TempHome home;
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
+    ASSERT_EQ(::ptrace(PTRACE_SEIZE, owner.pid(), nullptr, nullptr), 0);
+    ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, owner.pid(), nullptr, nullptr), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(owner.pid(), &status, __WALL), owner.pid());
+    second.write(turn_line(1));
+    EXPECT_FALSE(second.line(2500));
+    EXPECT_EQ(state_of(owner), 't');
+    ASSERT_EQ(::ptrace(PTRACE_DETACH, owner.pid(), nullptr, nullptr), 0);
+    const auto line = second.line();
+    ASSERT_TRUE(line);
+    EXPECT_TRUE(json::parse(*line).as_object().contains("result")) << *line;
+}
+
+TEST(G7Patience, the_keys_that_stop_a_terminals_programs_do_not_stop_it) {
+    const TempHome home;
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
+    for (const int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) {
+        ::kill(owner.pid(), signal);
+        EXPECT_EQ(served_by(owner), owner.pid());
+        EXPECT_NE(state_of(owner), 'T');
+    }
+    EXPECT_EQ(served_by(second), owner.pid());
+}
+
+TEST(G7Patience, a_process_whose_owner_cannot_be_reached_answers_health_and_takes_over_when_it_is_gone) {
     const TempHome home;
     MemoryProcess owner(home.path());
     prepare(owner);
-    stop(owner);
-    MemoryProcess second(home.path()); // the owner does not take its offer
+    ASSERT_TRUE(std::filesystem::remove(home.file("memory.sock"))); // as in a container that hides it
+    MemoryProcess second(home.path());
     const auto health = second.call("core.health");
     ASSERT_TRUE(health.contains("result"));
     EXPECT_EQ(health.at("result").at("pid"), second.pid());
     EXPECT_EQ(health.at("result").at("phase"), "opening");
     second.write(turn_line(5));
-    ::kill(owner.pid(), SIGCONT);
     EXPECT_EQ(served_by(owner), owner.pid()); // nothing has happened to it
     EXPECT_FALSE(second.line(200)) << "written while another process owns the home";
     owner.close_input();

@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace holdfast::memory {
 namespace {
@@ -182,6 +184,111 @@ TEST(MemoryRecall, the_index_survives_restarts_crashes_and_damage) {
     Bench bench(home);
     EXPECT_TRUE(bench.ask("unique17q").empty());
     EXPECT_EQ(bench.recall->index().documents(), 0U);
+}
+
+// As the index writes it, so that a file can be given another number and stay whole otherwise.
+void set_format_number(const std::filesystem::path& path, char tens, char ones) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    std::array<std::uint64_t, 8> header{}; // the last word is the checksum of those before it
+    file.read(reinterpret_cast<char*>(header.data()), sizeof header);
+    auto* magic = reinterpret_cast<char*>(header.data());
+    magic[6] = tens;
+    magic[7] = ones;
+    std::uint64_t sum = 0x243f6a8885a308d3ULL;
+    const auto mix = [&](std::uint64_t word) {
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15ULL;
+        sum ^= sum >> 29;
+    };
+    for (std::size_t i = 0; i + 1 < header.size(); ++i)
+        mix(header[i]);
+    mix(0);
+    header.back() = sum;
+    file.seekp(0);
+    file.write(reinterpret_cast<const char*>(header.data()), sizeof header);
+}
+
+TEST(MemoryRecall, an_index_of_another_format_is_built_again_from_the_store) {
+    const TempHome home;
+    std::vector<std::string> ids;
+    {
+        Bench bench(home);
+        for (int i = 0; i < 200; ++i)
+            ids.push_back(bench.add("se_a", "item unique" + std::to_string(i) + "q", i));
+    }
+    const auto only_file = [&] { return *std::filesystem::directory_iterator(home.file("index")); };
+    const auto begins_with = [&] { return TempHome::read_path(only_file().path().string()).substr(0, 8); };
+    EXPECT_EQ(begins_with(), "hafseg02");
+    set_format_number(only_file(), '0', '2'); // the same number: the file stays
+    {
+        Bench bench(home);
+        EXPECT_EQ(bench.recall->index().files(), 1U);
+    }
+    set_format_number(only_file(), '0', '1');
+    {
+        Bench bench(home);
+        EXPECT_EQ(bench.recall->index().files(), 0U);
+        ASSERT_TRUE(bench.recall->wait_indexed(10'000));
+        EXPECT_EQ(bench.recall->index().documents(), 200U);
+        EXPECT_EQ(bench.ask("unique17q").front(), ids[17]);
+    }
+    EXPECT_EQ(begins_with(), "hafseg02");
+}
+
+struct Asked {
+    const char* text;
+    const char* question;
+};
+
+// One store with all of them: what is found must also come first.
+TEST(MemoryRecall, short_questions_find_their_text_among_many_languages) {
+    constexpr Asked table[] = {
+        {"The door code is 4471", "door code"},
+        {"My hat size is 58", "hat size"},
+        {"The van insurance ends in June", "van insurance"},
+        {"Tools live in the bin directory", "bin directory"},
+        {"Coins were found at the dig site", "dig site"},
+        {"El perro persigue a los gatos en la casa", "perro"},
+        {"El perro persigue a los gatos en la casa", "gato"},
+        {"Os meninos correram pela praia com os cachorros", "cachorros"},
+        {"Il nonno raccoglie le olive con una scala", "nonno"},
+        {"De kinderen spelen met de honden in het park", "honden"},
+        {"Barnen leker med katterna i trädgården", "trädgården"},
+        {"Wir haben die Fahrräder in die Werkstatt gebracht", "Fahrrad Werkstatt"},
+        {"Il fait froid près de l'étang", "étang"},
+        {"我的猫叫咪咪，很可爱", "猫"},
+        {"冷蔵庫に卵があります", "卵"},
+        {"새 집을 샀다", "집"},
+    };
+    const TempHome home;
+    Bench bench(home);
+    std::map<std::string, std::string> ids;
+    for (const auto& [text, question] : table)
+        if (!ids.contains(text))
+            ids[text] = bench.add("se_" + std::to_string(ids.size()), text, 1000);
+    for (const auto& [text, question] : table) {
+        const auto hits = bench.ask(question);
+        ASSERT_FALSE(hits.empty()) << question;
+        EXPECT_EQ(hits.front(), ids[text]) << question;
+    }
+}
+
+TEST(MemoryRecall, a_question_of_empty_words_and_a_date_finds_what_is_of_that_date) {
+    const TempHome home;
+    Bench bench(home);
+    constexpr std::int64_t day = 86'400'000;
+    const std::int64_t may = 1'683'547'200'000; // 8 May 2023
+    const auto trail = bench.add("se_1", "Hiked the ridge trail", may);
+    bench.add("se_2", "What did the doctor do in there", may + 120 * day);
+    const auto fence = bench.add("se_3", "Painted the fence green", may + 190 * day); // a Tuesday
+    const auto first = [&](const char* question) {
+        const auto hits = bench.ask(RecallQuery{.text = question, .now_ms = may + 193 * day});
+        return hits.empty() ? std::string() : hits.front();
+    };
+    for (const char* question : {"What did I do in May?", "what did i do in may", "qué hicimos en mayo",
+                                 "what did we do in early May", "cosa abbiamo fatto a maggio"})
+        EXPECT_EQ(first(question), trail) << question;
+    for (const char* question : {"What did we do on Tuesday?", "what happened in the last 4 days"})
+        EXPECT_EQ(first(question), fence) << question;
 }
 
 TEST(MemoryRecall, many_files_are_merged_and_every_document_is_still_found) {

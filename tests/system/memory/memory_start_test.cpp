@@ -1,10 +1,10 @@
 // G7: however long a store takes to open, health is answered, progress is told, nobody is killed, one process
 // owns it.
 #include "holdfast/slot.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
 #include "support/memory_home.hpp"
+#include "support/memory_leftover.hpp"
 #include "support/memory_process.hpp"
+#include "support/terminal.hpp"
 #include "sys/notify.hpp"
 
 #include <gtest/gtest.h>
@@ -21,57 +21,11 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
 }
 
-// A store of about `store_mb`, and behind it a write-ahead log of `wal_mb` that nobody has copied back: what
-// a kill leaves after a busy time.
-void leave_store(const TempHome& home, std::uint64_t store_mb, std::uint64_t wal_mb) {
-    std::filesystem::create_directories(home.path() + "/data");
-    std::filesystem::create_directories(home.path() + "/making");
-    const auto path = home.file("making/memory.db");
-    memory::StoreOptions options;
-    options.path = path;
-    const auto fill = [&](memory::Store& store, std::uint64_t megabytes, const std::string& watched) {
-        std::int64_t number = 0;
-        std::error_code none;
-        while (!std::filesystem::exists(watched) ||
-               std::filesystem::file_size(watched, none) < (megabytes << 20))
-            ASSERT_TRUE(store.write([&](memory::WriteContext& context) -> Result<void> {
-                memory::Session session{.id = "s", .agent = "a", .opened_at = 1};
-                if (auto added = memory::add_session(context, session); !added)
-                    return added;
-                memory::Episode episode{.id = "e", .session_row = session.row, .opened_at = 1};
-                if (auto added = memory::add_episode(context, episode); !added)
-                    return added;
-                for (int i = 0; i < 64; ++i) {
-                    memory::Trace trace;
-                    trace.id = memory::make_id("tr_");
-                    trace.session_row = session.row;
-                    trace.episode_row = episode.row;
-                    trace.ts = ++number;
-                    trace.kind = "turn";
-                    trace.user_text = "row " + trace.id;
-                    trace.tool_calls = "[\"" + std::string(60'000, 'x') + "\"]"; // much data, few words
-                    if (auto added = memory::add_trace(context, trace); !added)
-                        return added;
-                }
-                return {};
-            }));
-    };
-    {
-        auto store = memory::Store::open(options, [](const memory::Progress&) {}).value();
-        fill(*store, store_mb, path);
-    }
-    options.checkpoint_frames = options.reset_frames = std::size_t{1} << 40;
-    auto store = memory::Store::open(options, [](const memory::Progress&) {}).value();
-    fill(*store, wal_mb, path + "-wal");
-    home.copy("making/memory.db", "data/memory.db");
-    home.copy("making/memory.db-wal", "data/memory.db-wal");
-    store.reset();
-    std::filesystem::remove_all(home.path() + "/making");
-}
-
 struct Patience {
     std::set<std::int64_t> owners;
     std::set<std::string> phases;
+    std::vector<std::uint64_t> bytes; // of the log, as told while it was being read, in that order
+    std::set<std::uint64_t> totals;
     int starters = 0;
     int asked = 0;
 };
@@ -79,14 +33,15 @@ struct Patience {
 // A starter every `pause`, each asking for health all the time, until the store is ready. Nobody may be
 // killed.
 Patience be_patient(const TempHome& home, std::chrono::milliseconds pause,
-                    std::vector<std::string> variables) {
+                    const std::vector<std::string>& launcher = {}) {
     Patience seen;
     std::vector<std::unique_ptr<MemoryProcess>> starters;
-    auto next_start = std::chrono::steady_clock::now();
+    const auto begun = std::chrono::steady_clock::now();
+    auto next_start = begun;
     for (bool ready = false; !ready;) {
         if (std::chrono::steady_clock::now() >= next_start && starters.size() < 24) {
-            starters.push_back(
-                std::make_unique<MemoryProcess>(home.path(), std::vector<std::string>{}, variables));
+            starters.push_back(std::make_unique<MemoryProcess>(home.path(), std::vector<std::string>{},
+                                                               std::vector<std::string>{}, -1, launcher));
             next_start += pause;
         }
         for (auto& starter : starters) {
@@ -98,6 +53,10 @@ Patience be_patient(const TempHome& home, std::chrono::milliseconds pause,
             const auto& health = answer.at("result").as_object();
             seen.owners.insert(health.at("pid").as_int64());
             seen.phases.insert(std::string(health.at("phase").as_string()));
+            if (health.at("phase") == "recovering" && health.contains("progress")) {
+                seen.bytes.push_back(health.at("progress").at("done").to_number<std::uint64_t>());
+                seen.totals.insert(health.at("progress").at("total").to_number<std::uint64_t>());
+            }
             ++seen.asked;
             ready |= health.at("phase") == "ready" || health.at("phase") == "indexing";
             EXPECT_EQ(health.at("ok"), true);
@@ -105,6 +64,9 @@ Patience be_patient(const TempHome& home, std::chrono::milliseconds pause,
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     seen.starters = static_cast<int>(starters.size());
+    const auto took = std::chrono::steady_clock::now() - begun;
+    std::printf("%d starters, %d times health, %zu owner; the store was there after %.1f s\n", seen.starters,
+                seen.asked, seen.owners.size(), std::chrono::duration<double>(took).count());
     // Now all of them are served; then they leave, each by itself.
     for (auto& starter : starters) {
         EXPECT_TRUE(
@@ -120,11 +82,22 @@ Patience be_patient(const TempHome& home, std::chrono::milliseconds pause,
 
 TEST(G7Patience, a_slow_store_with_starters_coming_all_the_time) {
     const TempHome home;
+    leave_store(home, 1, 8);
+    const auto log_size = home.size("data/memory.db-wal");
     const auto slow_ms = from_environment("HOLDFAST_SLOW_MS", 3000);
-    const auto seen = be_patient(home, std::chrono::milliseconds(slow_ms / 12),
-                                 {"HOLDFAST_MEMORY_SLOW_OPEN_MS=" + std::to_string(slow_ms)});
+    const auto begun = std::chrono::steady_clock::now();
+    const auto seen = be_patient(home, std::chrono::milliseconds(slow_ms / 12), on_slow_disk(slow_ms));
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(slow_ms))
+        << "negative control: the disk was not slow";
     EXPECT_EQ(seen.owners.size(), 1U) << "one owner";
+    // What was told is what the disk had given: the bytes of the log, growing in small steps up to its size.
     EXPECT_TRUE(seen.phases.contains("recovering"));
+    EXPECT_EQ(seen.totals, std::set<std::uint64_t>{log_size});
+    EXPECT_TRUE(std::ranges::is_sorted(seen.bytes));
+    EXPECT_GT(std::set<std::uint64_t>(seen.bytes.begin(), seen.bytes.end()).size(), 30U);
+    ASSERT_FALSE(seen.bytes.empty());
+    EXPECT_LT(seen.bytes.front(), log_size / 4);
+    EXPECT_GT(seen.bytes.back(), log_size / 4 * 3);
     EXPECT_GT(seen.starters, 3);
     EXPECT_GT(seen.asked, 50);
 }
@@ -135,9 +108,10 @@ TEST(G7Patience, a_large_store_with_a_large_leftover_log_is_an_ordinary_start) {
     leave_store(home, from_environment("HOLDFAST_STORE_MB", 40), wal_mb);
     ASSERT_GE(home.size("data/memory.db-wal"), wal_mb << 20);
     const auto seen =
-        be_patient(home, std::chrono::milliseconds(from_environment("HOLDFAST_START_EVERY_MS", 20)), {});
+        be_patient(home, std::chrono::milliseconds(from_environment("HOLDFAST_START_EVERY_MS", 20)));
     EXPECT_EQ(seen.owners.size(), 1U) << "one owner";
     EXPECT_GT(seen.asked, 0);
+    EXPECT_TRUE(std::ranges::is_sorted(seen.bytes));
 }
 
 // What the service manager above hears, in order.
@@ -159,8 +133,7 @@ TEST(G7Patience, the_phases_are_told_to_the_service_manager_and_stand_in_the_rec
     const auto log_size = (home.size("data/memory.db-wal") + (1U << 19)) >> 20;
     auto above = sys::NotifySocket::open();
     ASSERT_TRUE(above);
-    MemoryProcess memory(home.path(), {},
-                         {"NOTIFY_SOCKET=" + above->address(), "HOLDFAST_MEMORY_SLOW_OPEN_MS=400"});
+    MemoryProcess memory(home.path(), {}, {"NOTIFY_SOCKET=" + above->address()}, -1, on_slow_disk(400));
     const auto messages = heard(*above);
     ASSERT_GE(messages.size(), 3U);
     const auto has = [](const std::string& text, const char* part) {
@@ -192,12 +165,14 @@ TEST(G7Patience, the_phases_are_told_to_the_service_manager_and_stand_in_the_rec
 
 TEST(G7Patience, the_record_moves_while_the_store_opens) {
     const TempHome home;
-    MemoryProcess memory(home.path(), {}, {"HOLDFAST_MEMORY_SLOW_OPEN_MS=2000"});
+    leave_store(home, 1, 4);
+    const auto log_size = home.size("data/memory.db-wal");
+    MemoryProcess memory(home.path(), {}, {}, -1, on_slow_disk(2000));
     (void)memory.call("core.health");
     std::set<std::uint64_t> steps;
     for (int i = 0; i < 3000 && steps.size() < 3; ++i) {
         const auto seen = query({home.path(), "memory"});
-        if (seen && seen->record_is_current && seen->progress_total == 2000) {
+        if (seen && seen->record_is_current && seen->progress_total == log_size) {
             EXPECT_EQ(seen->phase, Phase::starting);
             EXPECT_TRUE(seen->status.starts_with("recovering")) << seen->status;
             steps.insert(seen->progress_done);
@@ -209,48 +184,52 @@ TEST(G7Patience, the_record_moves_while_the_store_opens) {
     EXPECT_GE(memory.wait(), 0);
 }
 
-TEST(G7Patience, a_person_sees_a_bar_and_a_pipe_sees_nothing) {
-    const TempHome home;
-    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ASSERT_GE(terminal, 0);
-    ASSERT_EQ(::grantpt(terminal), 0);
-    ASSERT_EQ(::unlockpt(terminal), 0);
-    const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ASSERT_GE(other_end, 0);
-    const auto read_all = [](int fd) {
-        std::string text;
-        pollfd ready{fd, POLLIN, 0};
-        char chunk[4096];
-        while (::poll(&ready, 1, 500) == 1) {
-            const auto n = ::read(fd, chunk, sizeof chunk);
-            if (n <= 0)
-                break;
-            text.append(chunk, static_cast<std::size_t>(n));
+TEST(G7Patience, a_person_sees_a_bar_as_wide_as_the_terminal_allows_and_a_pipe_sees_nothing) {
+    const TempHome left;
+    leave_store(left, 1, 4);
+    for (const int columns : {60, 20}) {
+        const TempHome home;
+        std::filesystem::copy(left.file("data"), home.file("data"));
+        Terminal terminal(columns);
+        {
+            MemoryProcess memory(home.path(), {}, {"TERM=xterm"}, terminal.end(), on_slow_disk(600));
+            // Who leaves earlier takes the bar along and says no more; the record is told after the person.
+            EXPECT_TRUE(wait_for({home.path(), "memory"}, WaitFor::ready, Millis{30'000}));
+            memory.close_input();
+            EXPECT_EQ(memory.wait(), 0);
         }
-        return text;
-    };
-    {
-        MemoryProcess memory(home.path(), {}, {"HOLDFAST_MEMORY_SLOW_OPEN_MS=600"}, other_end);
-        (void)memory.call("memory.list_traces");
-        memory.close_input();
-        EXPECT_EQ(memory.wait(), 0);
+        const auto lines = Terminal::lines_of(terminal.shown());
+        EXPECT_GE(lines.moving.size(), 3U);
+        for (const auto& line : lines.moving)
+            EXPECT_LT(static_cast<int>(line.size()), columns) << line;
+        const auto has = [&](const char* part) {
+            return std::ranges::any_of(lines.moving,
+                                       [&](const auto& line) { return line.find(part) != line.npos; });
+        };
+        EXPECT_EQ(has("[#"), columns > 20) << columns;
+        EXPECT_TRUE(has(columns > 20 ? "recovering: " : "memory"));
+        EXPECT_EQ(lines.left, "memory: ready\r\n");
     }
-    const auto shown = read_all(terminal);
-    EXPECT_NE(shown.find("[#"), shown.npos) << shown;
-    EXPECT_NE(shown.find("ready"), shown.npos) << shown;
-    ::close(other_end);
-    ::close(terminal);
-    int pipe[2];
-    ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
-    {
-        MemoryProcess memory(home.path(), {}, {"HOLDFAST_MEMORY_SLOW_OPEN_MS=200"}, pipe[1]);
-        (void)memory.call("memory.list_traces");
-        memory.close_input();
-        EXPECT_EQ(memory.wait(), 0);
+    for (const char* kind :
+         {"TERM=xterm", "TERM=dumb"}) { // a pipe; and a terminal that cannot take a line back
+        const TempHome home;
+        std::filesystem::copy(left.file("data"), home.file("data"));
+        int pipe[2];
+        ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+        Terminal terminal(80);
+        const bool dumb = std::string_view(kind) == "TERM=dumb";
+        {
+            MemoryProcess memory(home.path(), {}, {kind}, dumb ? terminal.end() : pipe[1], on_slow_disk(200));
+            (void)memory.call("memory.list_traces");
+            memory.close_input();
+            EXPECT_EQ(memory.wait(), 0);
+        }
+        ::close(pipe[1]);
+        char any = 0;
+        EXPECT_EQ(::read(pipe[0], &any, 1), 0);
+        ::close(pipe[0]);
+        EXPECT_EQ(terminal.shown(), "");
     }
-    ::close(pipe[1]);
-    EXPECT_EQ(read_all(pipe[0]), "");
-    ::close(pipe[0]);
 }
 
 } // namespace

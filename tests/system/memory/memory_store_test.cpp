@@ -239,9 +239,16 @@ TEST(MemoryStore, a_corrupt_file_is_kept_aside_and_reported) {
     auto store = open_store(home);
     ASSERT_FALSE(store->set_aside().empty());
     EXPECT_EQ(home.read_path(store->set_aside()), garbage); // byte for byte
+    EXPECT_TRUE(store->set_aside_now());
     EXPECT_TRUE(add_turn(*store, "se_a", "life goes on", 2));
-    // Negative control: a sound file is not set aside.
+    const auto kept = store->set_aside();
     store.reset();
+    // Negative control: a sound file is not set aside. What lies there from before is still told.
+    store = open_store(home);
+    EXPECT_FALSE(store->set_aside_now());
+    EXPECT_EQ(store->set_aside(), kept);
+    store.reset();
+    std::filesystem::remove(kept);
     EXPECT_TRUE(open_store(home)->set_aside().empty());
 }
 

@@ -16,6 +16,9 @@ TEST_F(MemoryFace, a_note_is_found_again) {
     EXPECT_TRUE(found.status.exited_with(0));
     EXPECT_NE(found.out.find("port 5433"), std::string::npos) << found.out;
     EXPECT_TRUE(found.out.starts_with("WHEN")) << found.out;
+    // Two words of which one is empty in Dutch.
+    ASSERT_TRUE(memory({"add", "The door code is 4471"}).status.exited_with(0));
+    EXPECT_NE(memory({"search", "door", "code"}).out.find("4471"), std::string::npos);
     const auto none = memory({"search", "zebra"});
     EXPECT_TRUE(none.status.exited_with(0));
     EXPECT_EQ(none.out, "");
@@ -29,6 +32,7 @@ TEST_F(MemoryFace, a_note_may_come_from_stdin) {
     ASSERT_EQ(hits.size(), 1U);
     EXPECT_EQ(hits[0].at("sessionId"), "se_notes");
     EXPECT_TRUE(memory({"add"}, "").status.exited_with(64));
+    EXPECT_TRUE(memory({"add", "   "}).status.exited_with(64));
 }
 
 TEST_F(MemoryFace, what_stands_in_a_note_does_not_steer_the_terminal) {
@@ -71,7 +75,125 @@ TEST_F(MemoryFace, with_a_living_owner_every_command_goes_through_it) {
     // Control: without the owner a command opens the store itself, and raises the epoch.
     ASSERT_TRUE(daemon.signal(SIGTERM));
     ASSERT_TRUE(daemon.wait(Deadline::in(patience)));
+    EXPECT_EQ(as_json({"status"}).at("health").at("epoch"), epoch) << "status only reads";
+    ASSERT_TRUE(memory({"search", "owner"}).status.exited_with(0));
     EXPECT_GT(as_json({"status"}).at("health").at("epoch").as_int64(), epoch.as_int64());
+}
+
+// Every file of the home with its size, its time and its content.
+std::string picture_of(const std::string& folder) {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+        if (entry.is_regular_file())
+            files.push_back(entry.path().string() + " " +
+                            std::to_string(entry.last_write_time().time_since_epoch().count()) + " " +
+                            std::to_string(std::hash<std::string>()(read_file(entry.path()).value_or(""))));
+    std::ranges::sort(files);
+    std::string all;
+    for (const auto& file : files)
+        all += file + "\n";
+    return all;
+}
+
+TEST_F(MemoryFace, G11_truth_status_reads_and_changes_nothing) {
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    auto before = picture_of(file("memory"));
+    const auto alone = as_json({"status"});
+    EXPECT_EQ(alone.at("health").at("phase"), "closed");
+    EXPECT_EQ(alone.at("health").at("counts").at("traces"), 1);
+    EXPECT_EQ(picture_of(file("memory")), before);
+    // The log of an owner that was killed is part of what there is, and stays for the next owner.
+    start_daemon();
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_EQ(as_json({"status"}).at("owner").at("status"), "ready") << "not the last step of its start";
+    ASSERT_TRUE(memory({"add", "two"}).status.exited_with(0));
+    ASSERT_TRUE(daemon.kill());
+    ASSERT_GT(std::filesystem::file_size(file("memory/data/memory.db-wal")), 0U);
+    before = picture_of(file("memory"));
+    EXPECT_EQ(as_json({"status"}).at("health").at("counts").at("traces"), 2);
+    EXPECT_EQ(picture_of(file("memory")), before);
+    // Control: who opens it to read what is in it becomes its owner for as long.
+    ASSERT_TRUE(memory({"search", "two"}).status.exited_with(0));
+    EXPECT_NE(picture_of(file("memory")), before);
+}
+
+TEST_F(MemoryFace, G11_truth_status_says_that_the_owner_is_stopped_and_leaves_it_so) {
+    start_daemon();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    ASSERT_TRUE(daemon.signal(SIGSTOP));
+    ASSERT_TRUE(eventually(Deadline::in(patience),
+                           [&] { return as_json({"status"}).at("health").at("phase") == "stopped"; }));
+    const auto shown = memory({"status"});
+    EXPECT_TRUE(shown.status.exited_with(0));
+    EXPECT_NE(shown.out.find("process " + std::to_string(daemon.pid()) + ", stopped, for "),
+              std::string::npos)
+        << shown.out;
+    EXPECT_NE(shown.out.find("1 trace in 1 episode"), std::string::npos) << shown.out;
+    EXPECT_EQ(as_json({"status"}).at("owner").at("stopped"), true);
+    // Who needs an answer continues it, and says so.
+    const auto found = memory({"search", "one"});
+    EXPECT_TRUE(found.status.exited_with(0));
+    EXPECT_NE(found.out.find("one"), std::string::npos);
+    EXPECT_NE(found.err.find("was continued"), std::string::npos) << found.err;
+    EXPECT_EQ(as_json({"status"}).at("health").at("phase"), "ready");
+}
+
+TEST_F(MemoryFace, readers_make_no_memory_where_there_is_none) {
+    std::filesystem::create_directories(file("empty"));
+    for (const auto* place : {"typo", "empty"})
+        for (const std::vector<std::string>& words : {std::vector<std::string>{"check"},
+                                                      {"status"},
+                                                      {"search", "x"},
+                                                      {"export", file("backup.jsonl")}}) {
+            auto with_home = words;
+            with_home.insert(with_home.end(), {"--home", file(place)});
+            const auto done = memory(with_home);
+            EXPECT_TRUE(done.status.exited_with(3)) << words[0] << ": " << done.err;
+            EXPECT_NE(done.err.find("there is no memory at " + file(place)), std::string::npos) << done.err;
+        }
+    EXPECT_FALSE(std::filesystem::exists(file("typo")));
+    EXPECT_TRUE(std::filesystem::is_empty(file("empty")));
+    EXPECT_FALSE(std::filesystem::exists(file("backup.jsonl")));
+    EXPECT_FALSE(std::filesystem::exists(file("backup.jsonl.part")));
+}
+
+TEST_F(MemoryFace, check_of_a_database_that_is_none_any_more_exits_65_and_names_where_it_is_kept) {
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    std::filesystem::resize_file(file("memory/data/memory.db"), 9000);
+    const auto told = memory({"status"});
+    EXPECT_NE(told.out.find("cannot be read"), std::string::npos) << told.out;
+    const auto checked = memory({"check"});
+    EXPECT_TRUE(checked.status.exited_with(65)) << checked.err;
+    EXPECT_EQ(checked.out.find("sound"), std::string::npos) << checked.out;
+    EXPECT_NE(checked.err.find("holdfast memory import " + file("memory/data/memory.db.corrupt-")),
+              std::string::npos)
+        << checked.err;
+    // The new one is sound; where the old one lies is said as long as it lies there.
+    const auto again = memory({"check"});
+    EXPECT_TRUE(again.status.exited_with(0)) << again.err;
+    EXPECT_NE(again.out.find("memory.db.corrupt-"), std::string::npos) << again.out;
+}
+
+TEST_F(MemoryFace, the_program_itself_says_what_it_takes) {
+    const auto run = [&](std::vector<std::string> words) {
+        auto spec = home.command({});
+        spec.argv = std::move(words);
+        spec.argv.insert(spec.argv.begin(), bin_dir() + "/holdfast-memory");
+        auto done = run_to_end(spec, Deadline::in(patience));
+        EXPECT_TRUE(done);
+        return done ? std::move(*done) : Finished{};
+    };
+    const auto help = run({"--help"});
+    EXPECT_TRUE(help.status.exited_with(0));
+    for (const char* flag : {"--agent=", "--home=", "--runtime-scope=", "--port=", "--no-viewer",
+                             "--max-line=", "--no-progress", "--mcp", "--daemon", "--idle=", "--version"})
+        EXPECT_NE(help.out.find(flag), std::string::npos) << flag;
+    const auto version = run({"--version"});
+    EXPECT_TRUE(version.status.exited_with(0));
+    EXPECT_TRUE(version.out.starts_with("holdfast-memory ")) << version.out;
+    EXPECT_TRUE(run({"--frobnicate"}).status.exited_with(64));
+    EXPECT_TRUE(run({"--port=x"}).status.exited_with(64));
 }
 
 TEST_F(MemoryFace, check_reports_a_sound_store_and_repairs_its_index) {
@@ -110,7 +232,7 @@ TEST_F(MemoryFace, an_idle_daemon_leaves_by_itself) {
 }
 
 TEST_F(MemoryFace, a_missing_program_is_said) {
-    auto spec = home.command({"memory", "search", "x"});
+    auto spec = home.command({"memory", "add", "x"});
     spec.env.emplace_back("HOLDFAST_MEMORY=/nowhere/holdfast-memory");
     const auto done = run_to_end(spec, Deadline::in(patience));
     ASSERT_TRUE(done);
@@ -148,6 +270,40 @@ TEST_F(MemoryFace, help_manual_and_completion_know_every_command) {
     const auto offered = run_to_end(spec, Deadline::in(patience));
     ASSERT_TRUE(offered);
     EXPECT_EQ(offered->out, "import\n--limit\n");
+}
+
+// It would be no JSON, and an answer to no request: nobody may wait for one.
+TEST_F(MemoryFace, text_that_is_not_utf8_is_refused_and_waited_for_by_nobody) {
+    ASSERT_TRUE(memory({"add", "there is a memory"}).status.exited_with(0));
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"search", "\xff\xfe"},
+                                                  {"add", "caf\xe9"},
+                                                  {"add", "x", "--tag", "\xc0\x80"}}) {
+        const auto done = memory(words);
+        EXPECT_TRUE(done.status.exited_with(64)) << words[0];
+        EXPECT_NE(done.err.find("not UTF-8"), std::string::npos) << done.err;
+    }
+    EXPECT_TRUE(memory({"add"}, "bytes \xff\xfe").status.exited_with(64));
+}
+
+// Nobody waits without a word, also where no bar can be drawn.
+TEST_F(MemoryFace, a_command_that_waits_for_an_owner_out_of_reach_says_for_whom) {
+    start_daemon();
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(memory({"add", "patience"}).status.exited_with(0));
+    ASSERT_TRUE(std::filesystem::remove(file("memory/memory.sock")));
+    auto spec = home.command({"memory", "search", "patience"});
+    spec.err = Stdio::pipe;
+    auto waiting = Child::spawn(spec);
+    ASSERT_TRUE(waiting);
+    const auto line = waiting->err().read_line(Deadline::in(patience));
+    ASSERT_TRUE(line);
+    EXPECT_EQ(*line, "holdfast: still waiting for the memory at " + file("memory") + ": opening; process " +
+                         std::to_string(daemon.pid()) + " owns it");
+    // It has taken the matter into its own hands by now: it goes on when the owner is gone.
+    ASSERT_TRUE(daemon.kill());
+    const auto end = waiting->wait(Deadline::in(patience));
+    ASSERT_TRUE(end);
+    EXPECT_TRUE(end->exited_with(0));
 }
 
 } // namespace

@@ -73,7 +73,8 @@ TEST(MemoryHttpRequest, what_is_off_is_refused_with_its_code) {
 
 class Viewer : public MemoryFace {
 protected:
-    void SetUp() override {
+    void SetUp() override { serve_pages(); }
+    void serve_pages() {
         start_daemon({"--port", "0"});
         if (HasFatalFailure())
             return;
@@ -190,7 +191,7 @@ TEST_F(Viewer, only_the_token_opens_and_only_for_what_pages_may_ask) {
         ask("POST /api/call HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: text/plain\r\n" + bearer() +
             "Content-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body);
     EXPECT_TRUE(is(form, 415));
-    struct stat info{};
+    struct stat info {};
     ASSERT_EQ(::stat(file("memory/viewer.token").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
@@ -270,6 +271,34 @@ TEST_F(Viewer, an_export_is_the_same_as_the_commands_and_its_link_is_good_once) 
     EXPECT_TRUE(is(get("/export/" + ticket), 403));
 }
 
+// A download has nothing but its end to say that it is whole.
+TEST_F(Viewer, an_export_of_a_damaged_store_breaks_off_and_is_not_taken_for_the_whole) {
+    std::string all;
+    for (int i = 0; i < 3000; ++i)
+        all += "{\"ts\":" + std::to_string(1000 + i) + ",\"userText\":\"row " + std::to_string(i) + " " +
+               std::string(300, 'x') + "\"}\n";
+    ASSERT_TRUE(memory({"import", "-"}, all).status.exited_with(0));
+    ASSERT_TRUE(daemon.signal(SIGTERM));
+    ASSERT_TRUE(daemon.wait(Deadline::in(patience)));
+    auto bytes = read_file(file("memory/data/memory.db")).value();
+    const auto middle = bytes.find("row 1500 ");
+    ASSERT_NE(middle, std::string::npos);
+    std::memset(bytes.data() + middle / 4096 * 4096, 0xa5, 4096);
+    write("memory/data/memory.db", bytes);
+    serve_pages();
+    ASSERT_FALSE(HasFatalFailure());
+    const auto answer = post("/api/ticket", "{}", bearer());
+    const std::string ticket(
+        boost::json::parse(answer.substr(answer.find("\r\n\r\n") + 4)).at("result").at("ticket").as_string());
+    const auto sent = get("/export/" + ticket);
+    ASSERT_TRUE(is(sent, 200));
+    EXPECT_LT(sent.size(), std::size_t{3} << 20) << "the same lines again and again";
+    EXPECT_NE(sent.find("row 0 "), std::string::npos) << "what stands before the damage is there";
+    EXPECT_EQ(sent.find("row 1500 "), std::string::npos);
+    EXPECT_FALSE(sent.ends_with("<timeout>"));
+    EXPECT_FALSE(sent.ends_with("0\r\n\r\n")) << "it says that it is the whole";
+}
+
 TEST_F(Viewer, rude_clients_hold_up_nobody) {
     std::vector<sys::Fd> rude;
     for (int i = 0; i < 40; ++i) {
@@ -337,6 +366,64 @@ TEST_F(Viewer, the_address_stays_the_same_over_a_restart_and_nothing_is_served_w
     start_daemon({"--no-viewer"});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_TRUE(as_json({"status"}).at("viewer").is_null());
+}
+
+// The owner serves the pages, and there is one address: who asks for another one hears which it is.
+TEST_F(Viewer, an_attached_process_with_another_port_hears_where_the_pages_are) {
+    const auto hears = [&](std::vector<std::string> words, const std::string& expected) {
+        auto spec = home.command(words);
+        spec.in = spec.err = Stdio::pipe;
+        auto second = Child::spawn(spec);
+        ASSERT_TRUE(second);
+        const auto line = second->err().read_line(Deadline::in(patience));
+        ASSERT_TRUE(line) << line.error().message;
+        EXPECT_EQ(*line, "memory: viewer at http://" + host +
+                             "/ (the whole address: holdfast memory status) " + expected);
+        second->close_in();
+        const auto end = second->wait(Deadline::in(patience));
+        EXPECT_TRUE(end && end->exited_with(0));
+    };
+    const int other = port > 30000 ? port - 1000 : port + 1000;
+    hears({"memory", "serve", "--port", std::to_string(other)},
+          "(served there by the owner of the home; --port=" + std::to_string(other) + " is not used)");
+    hears({"memory", "serve", "--port", std::to_string(port)}, "(served by the owner of the home)");
+    hears({"memory", "mcp"}, "(served by the owner of the home)");
+    EXPECT_EQ(as_json({"status"}).at("viewer").as_string(), address);
+}
+
+TEST_F(MemoryFace, an_owner_without_pages_serves_them_for_an_attached_process_where_that_wants_them) {
+    start_daemon({"--no-viewer"});
+    ASSERT_FALSE(HasFatalFailure());
+    EXPECT_TRUE(as_json({"status"}).at("viewer").is_null());
+    // A port that was free a moment ago; should somebody take it meanwhile, it is one of the next.
+    sys::Fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    ASSERT_EQ(::bind(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    ASSERT_EQ(::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&at), &length), 0);
+    const int wanted = ntohs(at.sin_port);
+    probe.reset();
+    auto spec = home.command({"memory", "serve", "--port", std::to_string(wanted)});
+    spec.in = spec.err = Stdio::pipe;
+    auto second = Child::spawn(spec);
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(second->err().read_until("viewer at http://127.0.0.1:", Deadline::in(patience)));
+    const auto line = second->err().read_line(Deadline::in(patience));
+    ASSERT_TRUE(line);
+    int given = 0;
+    std::from_chars(line->data(), line->data() + line->size(), given);
+    EXPECT_GE(given, wanted);
+    EXPECT_LE(given, wanted + 64);
+    const auto viewer = std::string(as_json({"status"}).at("viewer").as_string());
+    EXPECT_TRUE(viewer.starts_with("http://127.0.0.1:" + std::to_string(given) + "/#token=")) << viewer;
+    // They go with the one who wanted them.
+    second->close_in();
+    const auto end = second->wait(Deadline::in(patience));
+    EXPECT_TRUE(end && end->exited_with(0));
+    EXPECT_TRUE(
+        eventually(Deadline::in(patience), [&] { return as_json({"status"}).at("viewer").is_null(); }));
 }
 
 TEST_F(Viewer, it_stays_small_with_its_pages_open) {

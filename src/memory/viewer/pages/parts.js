@@ -19,11 +19,15 @@ export function make(what, ...rest) {
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-export const dayOf = (ms) => day.format(ms);
-export const clockOf = (ms) => clock.format(ms);
+// A client may have sent any number for a time. What no calendar has is shown as it is, and must not cost the page.
+const isTime = (ms) => typeof ms === "number" && Math.abs(ms) <= 8.64e15;
+const written = (format) => (ms) => (isTime(ms) ? format.format(ms) : String(ms));
+export const dayOf = written(day);
+export const clockOf = written(clock);
+const fullOf = written(full);
 
-export function time(ms, show = (value) => full.format(value)) {
-  return make("time", { datetime: new Date(ms).toISOString(), title: full.format(ms) }, show(ms));
+export function time(ms, show = fullOf) {
+  return make("time", isTime(ms) && { datetime: new Date(ms).toISOString(), title: fullOf(ms) }, show(ms));
 }
 
 export const number = (value) => new Intl.NumberFormat().format(value);

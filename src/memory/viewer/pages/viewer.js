@@ -17,14 +17,17 @@ async function pages(load, add, into) {
   const { signal } = leave;
   const button = make("button.more", { type: "button" }, "More");
   let next = null;
+  let ended = false;
   const step = async () => {
+    if (ended) return false; // without a place to go on from the list would begin again
     button.disabled = true;
     const got = await load(next ? { before: next } : {}, signal);
     if (signal.aborted) return false;
     add(got);
     next = got.next;
+    ended = !next;
     button.disabled = false;
-    button.hidden = !next;
+    button.hidden = ended;
     return true;
   };
   if (!(await step())) return;
@@ -180,7 +183,15 @@ function said(trace, most) {
     one("agent", trace.kind === "subagent" ? "Result" : "Agent", trace.agentText)];
 }
 
-const toolNote = (trace) => trace.toolCalls?.length ? make("span", count(trace.toolCalls.length, "tool call")) : null;
+// As the client sent them: what is no object is shown as what was put in.
+const toolCalls = (trace) => (Array.isArray(trace.toolCalls) ? trace.toolCalls : [trace.toolCalls])
+  .filter((tool) => tool !== null && tool !== undefined)
+  .map((tool) => (typeof tool === "object" ? tool : { input: tool }));
+
+function toolNote(trace) {
+  const calls = toolCalls(trace);
+  return calls.length ? make("span", count(calls.length, "tool call")) : null;
+}
 
 function verdictOf(trace) {
   if (!trace.value) return null;
@@ -209,9 +220,9 @@ async function tracePage(id) {
     trace.tags?.length ? make("ul.tags", { "aria-label": "Tags" }, trace.tags.map((tag) => make("li", String(tag)))) : null,
     make("article.turn", said(trace, Infinity),
       trace.agentThinking && make("details", make("summary", "Thinking"), make("p.text", trace.agentThinking)),
-      (trace.toolCalls ?? []).map((tool) => make("details", make("summary", tool.name ?? "tool", tool.errorCode && make("span.soft", `failed: ${tool.errorCode}`)),
+      toolCalls(trace).map((tool) => make("details", make("summary", String(tool.name ?? "tool"), tool.errorCode && make("span.soft", `failed: ${tool.errorCode}`)),
         make("pre", json(tool.input ?? "")), tool.output !== undefined && tool.output !== null && make("pre", json(tool.output)))),
-      trace.reflection && make("details", make("summary", "Reflection"), make("p.text", trace.reflection)),
+      trace.reflection && make("details", make("summary", "Reflection"), make("p.text", json(trace.reflection))),
       trace.meta && Object.keys(trace.meta).length > 0 && make("details", make("summary", "More"), make("pre", json(trace.meta)))),
     make("div.actions", judge("positive", "Useful"), judge("negative", "Not useful"), make("button.danger", { type: "button", onclick: () => forget(id, trace.episodeId) }, "Forget")),
     trace.feedback?.length ? [make("h2", "Feedback"), make("ul.rows", trace.feedback.map((one) => make("li", make("div.row", feedbackLine(one)))))] : null);

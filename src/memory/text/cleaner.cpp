@@ -1,0 +1,46 @@
+#include "memory/text/cleaner.hpp"
+
+#include "memory/text/redact.hpp"
+
+namespace holdfast::memory {
+
+namespace json = boost::json;
+
+namespace {
+
+// `name`: the member it stands under; what is in a list stands under the list's name.
+void clean(json::value& value, std::string_view name) {
+    if (auto* text = value.if_string()) {
+        if (auto redacted = redact_member(name, *text); redacted.count > 0)
+            *text = redacted.text;
+    } else if (auto* list = value.if_array()) {
+        for (auto& item : *list)
+            clean(item, name);
+    } else if (auto* object = value.if_object()) {
+        bool names_clean = true;
+        for (auto& member : *object) {
+            clean(member.value(), member.key());
+            names_clean = names_clean && redact(member.key()).count == 0;
+        }
+        if (names_clean)
+            return;
+        json::object renamed;
+        for (auto& member : *object)
+            renamed[redact(member.key()).text] = std::move(member.value());
+        *object = std::move(renamed);
+    }
+}
+
+} // namespace
+
+std::string Cleaner::text(std::string text) const {
+    return on_ ? redact(text).text : text;
+}
+
+std::string Cleaner::json(boost::json::value value) const {
+    if (on_)
+        clean(value, "");
+    return boost::json::serialize(value);
+}
+
+} // namespace holdfast::memory

@@ -1,0 +1,141 @@
+// The MCP face by its own lines: batches, which one version of the protocol has.
+#include "support/memory_home.hpp"
+#include "support/memory_leftover.hpp"
+#include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+namespace json = boost::json;
+
+json::value ask(MemoryProcess& memory, const std::string& line) {
+    memory.write(line + "\n");
+    const auto answer = memory.line();
+    EXPECT_TRUE(answer) << line;
+    boost::system::error_code torn;
+    auto parsed = json::parse(answer.value_or("null"), torn);
+    EXPECT_FALSE(torn) << answer.value_or("");
+    return parsed;
+}
+
+void agree_on(MemoryProcess& memory, const std::string& version) {
+    const auto answer =
+        ask(memory, R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" +
+                        version + R"(","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})");
+    ASSERT_EQ(answer.at("result").at("protocolVersion"), json::value(version));
+}
+
+std::string ping(const std::string& id) {
+    return R"({"jsonrpc":"2.0","method":"ping","id":)" + id + "}";
+}
+
+std::string remember(const std::string& id, const std::string& text) {
+    return R"({"jsonrpc":"2.0","method":"tools/call","id":)" + id +
+           R"(,"params":{"name":"remember","arguments":{"text":")" + text + R"("}}})";
+}
+
+constexpr const char* notification = R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+constexpr const char* stray_answer = R"({"jsonrpc":"2.0","id":9,"result":{}})";
+
+// One error for the whole line, as an object.
+void expect_refused(const json::value& answer, std::string_view because) {
+    ASSERT_TRUE(answer.is_object()) << json::serialize(answer);
+    EXPECT_TRUE(answer.at("id").is_null());
+    EXPECT_EQ(answer.at("error").at("code"), -32600);
+    EXPECT_NE(std::string_view(answer.at("error").at("message").as_string()).find(because),
+              std::string_view::npos)
+        << json::serialize(answer);
+}
+
+TEST(McpBatch, many_requests_in_one_line_are_answered_by_one_line_in_their_order) {
+    const TempHome home;
+    MemoryProcess memory(home.path(), {"--mcp"});
+    agree_on(memory, "2025-03-26");
+    const auto answers = ask(memory, "[" + remember("1", "the ferry leaves at nine") + "," + notification +
+                                         "," + ping("\"two\"") + ",17," + stray_answer +
+                                         R"(,{"jsonrpc":"2.0","method":"frobnicate","id":3}])");
+    ASSERT_TRUE(answers.is_array()) << json::serialize(answers);
+    ASSERT_EQ(answers.as_array().size(), 4U) << json::serialize(answers);
+    EXPECT_EQ(answers.at(0).at("id"), 1);
+    EXPECT_TRUE(answers.at(0).as_object().contains("result")) << json::serialize(answers.at(0));
+    EXPECT_EQ(answers.at(1).at("id"), "two");
+    EXPECT_TRUE(answers.at(1).as_object().contains("result"));
+    EXPECT_TRUE(answers.at(2).at("id").is_null());
+    EXPECT_EQ(answers.at(2).at("error").at("code"), -32600);
+    EXPECT_EQ(answers.at(3).at("id"), 3);
+    EXPECT_EQ(answers.at(3).at("error").at("code"), -32601);
+    // What was answered in a batch is stored like anything else.
+    const auto found =
+        ask(memory, "[" + std::string(R"({"jsonrpc":"2.0","method":"tools/call","id":4,"params":)") +
+                        R"({"name":"search","arguments":{"query":"ferry"}}}])");
+    EXPECT_NE(json::serialize(found.at(0)).find("leaves at nine"), std::string::npos)
+        << json::serialize(found);
+    memory.close_input();
+    EXPECT_EQ(memory.wait(), 0);
+}
+
+TEST(McpBatch, only_notifications_get_nothing_and_what_is_no_batch_gets_one_error) {
+    const TempHome home;
+    MemoryProcess memory(home.path(), {"--mcp"});
+    agree_on(memory, "2025-03-26");
+    memory.write("[" + std::string(notification) + "," + notification + "," + stray_answer + "]\n");
+    EXPECT_EQ(ask(memory, ping("5")).at("id"), 5) << "the next line answers the next question";
+    expect_refused(ask(memory, "[]"), "empty");
+    const auto alone = ask(memory, R"([{"jsonrpc":"2.0","id":6,"method":"initialize","params":{}}])");
+    EXPECT_EQ(alone.at(0).at("id"), 6);
+    EXPECT_EQ(alone.at(0).at("error").at("code"), -32600);
+    // Ids are noted for the next owner, and there is a limit to that.
+    std::string many = "[";
+    for (int i = 0; i < 1000; ++i)
+        many += (i > 0 ? "," : "") + ping(std::to_string(100'000 + i));
+    expect_refused(ask(memory, many + "]"), "fewer requests");
+    EXPECT_EQ(ask(memory, ping("7")).at("id"), 7);
+}
+
+TEST(McpBatch, other_versions_have_none_and_are_told_so) {
+    const TempHome home;
+    MemoryProcess memory(home.path(), {"--mcp"});
+    expect_refused(ask(memory, "[" + ping("1") + "]"), "no version was agreed on");
+    for (const char* version : {"2024-11-05", "2025-06-18", "2025-11-25"}) {
+        agree_on(memory, version);
+        expect_refused(ask(memory, "[" + ping("1") + "]"), version);
+    }
+    agree_on(memory, "2025-03-26");
+    EXPECT_TRUE(ask(memory, "[" + ping("1") + "]").is_array());
+    // The contract's own face has no batches at all.
+    MemoryProcess contract(home.path());
+    EXPECT_EQ(ask(contract, "[" + ping("1") + "]").at("error").at("code"), -32600);
+}
+
+TEST(McpBatch, a_batch_that_died_with_the_owner_is_answered_as_a_whole_and_the_next_owner_takes_batches) {
+    const TempHome home;
+    leave_store(home, 1, 4);
+    // It never gets to open its store, so what needs one is in flight when it dies.
+    MemoryProcess owner(home.path(), {}, {}, -1, on_slow_disk(600'000));
+    ASSERT_EQ(served_by(owner), owner.pid());
+    MemoryProcess client(home.path(), {"--mcp"});
+    agree_on(client, "2025-03-26");
+    client.write("[" + remember("1", "one") + "," + ping("2") + "," + remember("\"three\"", "three") + "]\n");
+    EXPECT_EQ(ask(client, ping("4")).at("id"), 4) << "answered after that was read";
+    kill_and_reap(owner);
+    const auto line = client.line();
+    ASSERT_TRUE(line);
+    const auto lost = json::parse(*line);
+    ASSERT_TRUE(lost.is_array()) << *line;
+    ASSERT_EQ(lost.as_array().size(), 3U) << *line;
+    EXPECT_EQ(lost.at(0).at("id"), 1);
+    EXPECT_EQ(lost.at(1).at("id"), 2);
+    EXPECT_EQ(lost.at(2).at("id"), "three");
+    for (const auto& one : lost.as_array())
+        EXPECT_EQ(one.at("error").at("data").at("retryable"), true);
+    const auto again = ask(client, "[" + remember("5", "one") + "," + remember("6", "three") + "]");
+    ASSERT_TRUE(again.is_array()) << json::serialize(again);
+    for (const auto& one : again.as_array())
+        EXPECT_TRUE(one.as_object().contains("result")) << json::serialize(one);
+}
+
+} // namespace
+} // namespace holdfast::test
