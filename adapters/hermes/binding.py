@@ -12,12 +12,13 @@ import importlib.util
 import os
 import shutil
 import sys
-import threading
-from typing import Any, Optional
+from typing import Any, List, Optional
+
+from .locks import ProcessLock
 
 MODULE = "_holdfast_binding"
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "holdfast")
-_lock = threading.Lock()
+_lock = ProcessLock()
 
 
 def _from_folder() -> Any:
@@ -67,17 +68,26 @@ def missing() -> "Optional[str]":
     return None
 
 
-def program(name: str, variable: str) -> "Optional[str]":
-    """A program of Holdfast: named by a variable, beside the package, or in PATH."""
+def _places_of(name: str, variable: str) -> "List[str]":
     named = os.environ.get(variable)
     if named:
-        return named if os.access(named, os.X_OK) else None
+        return [named]
     folders = [PACKAGE]
     spec = None if os.path.isdir(PACKAGE) else importlib.util.find_spec("holdfast")
     if spec is not None and spec.origin:
         folders.append(os.path.dirname(spec.origin))
-    for folder in folders:
-        beside = os.path.join(folder, name)
-        if os.access(beside, os.X_OK):
-            return beside
-    return shutil.which(name)
+    in_path = shutil.which(name)
+    return [os.path.join(folder, name) for folder in folders] + ([in_path] if in_path else [])
+
+
+def program(name: str, variable: str) -> str:
+    """A program of Holdfast: named by a variable, beside the package, or in PATH. Raises FileNotFoundError or
+    PermissionError, which names it."""
+    places = _places_of(name, variable)
+    for path in places:
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    there = [path for path in places if os.path.exists(path)]
+    if there:
+        raise PermissionError(f"{there[0]} may not be run")
+    raise FileNotFoundError(f"{places[0]} is missing")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 MAX_CALLS = 64
 # Together they stay below the helper's limit for a line (16 MiB) when every character has to be escaped.
 MAX_TEXT = 8_000  # of one input, output or thought
 MAX_WORDS = 400_000  # of one side of a turn
 FAILURES_BEFORE_HINT = 3
+# The host's words for how a call went. What was blocked or called off says nothing about the tool.
+_WELL = ("ok", "success")
+_NOT_TRIED = ("blocked", "cancelled", "denied")
+# Turns that the host has with itself about the conversation; they are nobody's words.
+_REVIEW = re.compile(r"\s*review the conversation above and (?:consider|update)\b", re.I)
 HINT = (
     "\n\n[{name} has failed {count} times in a row. holdfast_search may know how it was done before.]"
 )
@@ -23,7 +30,11 @@ def cut(value: Any, most: int = MAX_TEXT) -> str:
     return kept if len(text) <= most else kept + f" … ({len(text) - most} more characters)"
 
 
-def _text_of(content: Any) -> str:
+def is_review(user: Any) -> bool:
+    return isinstance(user, str) and bool(_REVIEW.match(user))
+
+
+def text_of(content: Any) -> str:
     """Of a message: plain, or in parts."""
     if isinstance(content, str):
         return content
@@ -33,8 +44,9 @@ def _text_of(content: Any) -> str:
 
 
 def failed(result: Any, status: str = "") -> bool:
+    """The host says so, or, of an age that does not, the result itself."""
     if status:
-        return status == "error"
+        return status not in _WELL
     text = result if isinstance(result, str) else ""
     try:
         answer = json.loads(text)
@@ -44,42 +56,58 @@ def failed(result: Any, status: str = "") -> bool:
 
 
 class Turn:
-    """Of one session, from the end of the last turn to the end of this one."""
+    """What happens in one session until its turn is synced. The host calls from several threads: tools and the model on
+    the turn's own, the sync on a worker that may be late; and a reviewer of the conversation works under the same session
+    id, in turns of its own."""
 
     def __init__(self) -> None:
-        self.calls: "List[Dict[str, Any]]" = []
-        self.thinking = ""
+        self._lock = threading.Lock()
+        self._calls: "List[Tuple[str, Dict[str, Any]]]" = []  # each with the id of its turn, "" of a host without such
+        self._done: "Optional[Tuple[str, int, str]]" = None  # the turn that was finished, its calls until then, its thoughts
         self._streaks: "Dict[str, int]" = {}
 
     def tool_called(self, name: str, args: Any, result: Any, words: "Dict[str, Any]") -> None:
         now = int(time.time() * 1000)
         took = words.get("duration_ms")
+        status = str(words.get("status") or "")
         call: "Dict[str, Any]" = {"name": name, "input": cut(args), "output": cut(result), "endedAt": now}
         if isinstance(took, (int, float)) and took >= 0:
             call["startedAt"] = now - int(took)
         if words.get("tool_call_id"):
             call["toolCallId"] = str(words["tool_call_id"])
-        if failed(result, str(words.get("status") or "")):
-            call["errorCode"] = str(words.get("error_type") or "error")
-            self._streaks[name] = self._streaks.get(name, 0) + 1
-        else:
-            self._streaks.pop(name, None)
-        if len(self.calls) < MAX_CALLS:
-            self.calls.append(call)
+        bad = failed(result, status)
+        if bad:
+            call["errorCode"] = str(words.get("error_type") or status or "error")
+        with self._lock:
+            if not bad:
+                self._streaks.pop(name, None)
+            elif status not in _NOT_TRIED:
+                self._streaks[name] = self._streaks.get(name, 0) + 1
+            if len(self._calls) < 2 * MAX_CALLS:
+                self._calls.append((str(words.get("turn_id") or ""), call))
 
     def hint(self, name: str) -> str:
-        count = self._streaks.get(name, 0)
+        with self._lock:
+            count = self._streaks.get(name, 0)
         return HINT.format(name=name, count=count) if count and count % FAILURES_BEFORE_HINT == 0 else ""
+
+    def finished(self, turn_id: str, thinking: str) -> None:
+        """The model has had its last word in this turn."""
+        with self._lock:
+            self._done = (turn_id, len(self._calls), thinking)
 
     def end(self, messages: "Optional[List[Dict[str, Any]]]") -> "Dict[str, Any]":
         """What belongs to this turn, for turn.end; the next one begins."""
-        calls, thinking = self.calls, self.thinking
-        if messages and not (calls and thinking):
+        with self._lock:
+            turn_id, until, thinking = self._done or ("", len(self._calls), "")
+            mine = [call for turn, call in self._calls[:until] if not turn_id or turn in ("", turn_id)]
+            del self._calls[:until]
+            self._done = None
+        if messages and not (mine and thinking):
             from_messages = of_messages(messages)
-            calls = calls or from_messages["toolCalls"]
+            mine = mine or from_messages["toolCalls"]
             thinking = thinking or from_messages["agentThinking"]
-        self.calls, self.thinking = [], ""
-        out: "Dict[str, Any]" = {"toolCalls": calls}
+        out: "Dict[str, Any]" = {"toolCalls": mine[:MAX_CALLS]}
         if thinking:
             out["agentThinking"] = cut(thinking)
         return out
@@ -110,7 +138,7 @@ def of_messages(messages: "List[Dict[str, Any]]") -> "Dict[str, Any]":
         if role == "user":
             break
         if role == "tool":
-            outputs[str(message.get("tool_call_id") or "")] = _text_of(message.get("content"))
+            outputs[str(message.get("tool_call_id") or "")] = text_of(message.get("content"))
         if role == "assistant":
             for one in reversed(message.get("tool_calls") or []):
                 function = one.get("function") if isinstance(one, dict) else None

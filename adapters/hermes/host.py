@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import re
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, MutableSequence, Optional, Type
+from typing import Any, Callable, Dict, List, MutableSequence, Optional, Type
+
+from .capture import text_of
+
+TASK = "memory"  # its settings are auxiliary.memory in the host's config.yaml
+_THOUGHTS = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.I | re.S)
+
+
+class NoModel(RuntimeError):
+    """The host has no model for its plugins."""
 
 
 def _find(module: str, name: str) -> Any:
@@ -39,8 +50,8 @@ def recall_status(label: str, count: int) -> Any:
 
 
 def hook_lists() -> "Optional[Dict[str, MutableSequence[Any]]]":
-    """The hooks of the plugin manager that lives now. A module that the host has not imported itself is not imported for
-    this: then there is no manager."""
+    """The hooks of the plugin manager that lives now; the host has one for each home. A module that the host has not
+    imported itself is not imported for this: then there is no manager."""
     module = sys.modules.get("hermes_cli.plugins")
     finder = getattr(module, "get_plugin_manager", None)
     manager = finder() if callable(finder) else None
@@ -49,10 +60,7 @@ def hook_lists() -> "Optional[Dict[str, MutableSequence[Any]]]":
 
 
 def complete(params: "Dict[str, Any]") -> "Dict[str, Any]":
-    """host.llm.complete, by the host's auxiliary model. Raises when the host has none, or when it fails."""
-    call = _find("agent.auxiliary_client", "call_llm")
-    if call is None:
-        raise RuntimeError("this host offers no model to its plugins")
+    """host.llm.complete, by the host's auxiliary model. Raises NoModel when the host has none, or what the model raises."""
     messages: "List[Dict[str, Any]]" = [
         {"role": str(one.get("role", "user")), "content": str(one.get("content", ""))}
         for one in params.get("messages") or []
@@ -67,16 +75,61 @@ def complete(params: "Dict[str, Any]") -> "Dict[str, Any]":
     if params.get("timeoutMs"):
         wishes["timeout"] = float(params["timeoutMs"]) / 1000
     began = time.monotonic()
-    answer = call(task="memory", messages=messages, **wishes)
+    try:
+        answer = _asked(messages, wishes)
+    except Exception:
+        raise
+    except BaseException as error:  # the host's own word for "cancelled" is not an Exception
+        raise RuntimeError(f"the host gave the request up ({type(error).__name__})") from error
+    text = _text_of_answer(answer)
+    if not text:
+        raise RuntimeError("the host's model answered nothing")
     out: "Dict[str, Any]" = {
-        "text": str(answer.choices[0].message.content or ""),
-        "model": str(getattr(answer, "model", "") or ""),
+        "text": text,
+        "model": str(_part(answer, "model") or ""),
         "durationMs": int((time.monotonic() - began) * 1000),
     }
-    usage = getattr(answer, "usage", None)
+    usage = _part(answer, "usage")
     if usage is not None:
         out["usage"] = {
-            "promptTokens": int(getattr(usage, "prompt_tokens", 0) or 0),
-            "completionTokens": int(getattr(usage, "completion_tokens", 0) or 0),
+            "promptTokens": int(_part(usage, "prompt_tokens") or 0),
+            "completionTokens": int(_part(usage, "completion_tokens") or 0),
         }
     return out
+
+
+def _asked(messages: "List[Dict[str, Any]]", wishes: "Dict[str, Any]") -> Any:
+    """By call_llm, which finds the model, its key and a substitute; a host from before that has a client to be asked."""
+    call = _find("agent.auxiliary_client", "call_llm")
+    if callable(call):
+        return call(**_taken_by(call, {"task": TASK, **wishes}), messages=messages)
+    find_client = _find("agent.auxiliary_client", "get_text_auxiliary_client")
+    if not callable(find_client):
+        raise NoModel("this Hermes offers no model to its plugins (no call_llm in agent.auxiliary_client)")
+    client, model = find_client(**_taken_by(find_client, {"task": TASK}))
+    if client is None:
+        raise NoModel("no model is set up in Hermes for side tasks")
+    return client.chat.completions.create(**{"model": model, **wishes}, messages=messages)
+
+
+def _taken_by(function: "Callable[..., Any]", words: "Dict[str, Any]") -> "Dict[str, Any]":
+    """Those that this age of the function knows."""
+    try:
+        known = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return words
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        return words
+    return {name: value for name, value in words.items() if name in known}
+
+
+def _part(whole: Any, name: str) -> Any:
+    """Of an answer: an object of the model's library, or what a proxy made of it."""
+    return whole.get(name) if isinstance(whole, dict) else getattr(whole, name, None)
+
+
+def _text_of_answer(answer: Any) -> str:
+    choices = _part(answer, "choices")
+    message = _part(choices[0], "message") if choices else None
+    # What a model thinks aloud is not its answer.
+    return _THOUGHTS.sub("", text_of(_part(message, "content"))).strip()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import collections
-import secrets
 import threading
 import time
 from typing import Any, Callable, Dict, Optional
 
-from .capture import Turn
-from .outbox import Outbox, opening
+from .course import Course, Courses
+from .delivery import opening
+from .outbox import Outbox
 from .settings import Places
 from .shared import HOOKS, Shared, helper_options
 
@@ -17,41 +17,37 @@ AGENT = "hermes"
 MAX_CONVERSATIONS = 256
 
 
+AGAIN = 20  # times; each needs an owner that dies between reading a request and answering it
+
+
 def again(ask: "Callable[[float], Any]", deadline: float) -> Any:
-    """Asks; and once more, as long as there is time, when the store went with its owner in another process."""
-    while True:
+    """Asks; and once more, as long as there is time, when the store went with its owner in another process. What is sent then
+    waits in the pipe until the successor reads it, and there until the store is open: nothing has to be waited for here."""
+    for left_over in range(AGAIN, -1, -1):
         try:
             return ask(max(0.1, deadline - time.monotonic()))
         except Exception as error:  # noqa: B902 - raised again unless it is that one
             data = getattr(error, "data", None)
-            if not isinstance(data, dict) or data.get("code") != "transport_closed" or time.monotonic() + 0.1 > deadline:
+            lost = isinstance(data, dict) and data.get("code") == "transport_closed"
+            if not lost or not left_over or time.monotonic() > deadline:
                 raise
-            time.sleep(0.01)
+    return None
 
 
 class Conversation:
-    """One session of the host. Of a context other than the user's it has a name of its own in the store, so that not even
-    a session id that is used twice can bring them together."""
+    """One session of the host, as one provider sees it. Of a context other than the user's, and of each user where users are
+    kept apart, it has a name of its own in the store, so that not even a session id that is used twice can bring them
+    together."""
 
-    def __init__(self, name: str, context: str, namespace: "Dict[str, str]", meta: "Dict[str, str]") -> None:
-        self.name = name  # the host's
+    def __init__(self, id: str, course: Course, namespace: "Dict[str, str]", meta: "Dict[str, str]") -> None:
+        self.id = id
+        self.course = course
         self.meta = dict(meta)
-        self.id = name if context == "primary" else f"{name}#{context}"
         self.namespace = namespace
-        self.turn = Turn()
-        self.episode = ""
-        self.last_turn = ""  # the key of it in the queue
-        self.spoken = False
         self.handle: Any = None
 
     def for_queue(self) -> "Dict[str, Any]":
         return {"id": self.id, "agent": AGENT, "namespace": self.namespace, "meta": self.meta}
-
-    def episode_for_writing(self) -> str:
-        """The one that the store named, or one that we name and it will open."""
-        if not self.episode:
-            self.episode = "ep_" + secrets.token_hex(12)
-        return self.episode
 
 
 def _opener(words: "Dict[str, Any]") -> "Callable[[Any], None]":
@@ -68,7 +64,8 @@ class Link:
         self.where = where
         self.context = context
         self.namespace = namespace
-        self.outbox: Outbox = shared.outbox(where, helper_options(where))
+        self.outbox: Outbox = shared.outbox(where, helper_options)
+        self.courses: Courses = shared.courses(where)
         self._lock = threading.Lock()
         self.meta: "Dict[str, str]" = {}
         self.ready_on = 0  # the generation of which it is known that it owns the store and has opened it: that stays so
@@ -80,7 +77,7 @@ class Link:
         with self._lock:
             if self._hold is None or self._hold.closed:
                 self._forget_handles()
-                self._hold = self.shared.hold(self.where, helper_options(self.where))
+                self._hold = self.shared.hold(self.where, helper_options)
                 if serve is not None:
                     self._hold.serve("host.llm.complete", serve)
             return self._hold
@@ -97,11 +94,17 @@ class Link:
         for one in self._conversations.values():
             one.handle = None
 
+    def id_of(self, name: str) -> str:
+        """The name that a session of the host has in the store."""
+        name = name if self.context == "primary" else f"{name}#{self.context}"
+        return f"{name}#user={self.namespace['user']}" if "user" in self.namespace else name
+
     def conversation(self, name: str) -> Conversation:
         with self._lock:
             found = self._conversations.get(name)
             if found is None:
-                found = Conversation(name, self.context, self.namespace, self.meta)
+                store_id = self.id_of(name)
+                found = Conversation(store_id, self.courses.of(store_id), self.namespace, self.meta)
                 self._conversations[name] = found
                 while len(self._conversations) > MAX_CONVERSATIONS:
                     self._conversations.popitem(last=False)
@@ -109,9 +112,13 @@ class Link:
                 self._conversations.move_to_end(name)
             return found
 
-    def forget(self, name: str) -> "Optional[Conversation]":
+    def forget(self, name: str) -> Conversation:
+        """The session was left, in this process; returns what there was of it."""
+        gone = self.conversation(name)
         with self._lock:
-            return self._conversations.pop(name, None)
+            self._conversations.pop(name, None)
+        self.courses.forget(gone.id)
+        return gone
 
     def request(
         self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float, only: int = 0

@@ -1,38 +1,34 @@
 """Turns on their way into the store: on disk before sync_turn returns, stored exactly once, in order.
 
 Each host process has a folder of its own below the data home's queue, with one file per item and a lock on it. An item's
-file goes when the store has answered that it is durable. What a killed host left is taken up by the next process that looks,
-which the kernel's lock allows only when the owner is dead. An item that was stored, but whose answer was lost, is sent again
-as it was: same session, episode, time and text, for which the store gives back the trace that is there.
+file goes when the store has answered that it is durable. What a killed host left is taken up by the next process whose helper
+answers, which the kernel's lock allows only when the owner is dead, and given back when it cannot be stored. An item that was
+stored, but whose answer was lost, is sent again as it was.
 
 No thread: answers come by callbacks of the library, and each sends the next.
 """
 
 from __future__ import annotations
 
-import collections
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Optional
 
-from .spool import Full, Item, Spool
+from .delivery import Ask, Dropped, Opened, Steps, opening, steps
+from .lineup import Lineup
+from .spool import Full, Item, Spool, Torn
 
-# Codes of the contract that mean "open it again".
-_UNKNOWN = ("session_not_found", "episode_not_found")
+# Codes of the contract for what no later try can change; what is not found is opened again first.
+_PERMANENT = ("session_not_found", "episode_not_found", "trace_not_found", "invalid_argument", "protocol_error")
 _CLOSED, _SUPERSEDED, _CANCELLED = 18, 5, 21
-
-
-def opening(session: "Dict[str, Any]") -> "Dict[str, Any]":
-    """The words for session.open, of a session as an item has it."""
-    words = {"agent": session["agent"], "sessionId": session["id"], "namespace": session["namespace"]}
-    if session.get("meta"):
-        words["meta"] = session["meta"]
-    return words
+# Answered by a store that is open, and by nothing else.
+_ANSWERS = Ask("memory.list_episodes", {"limit": 0})
 
 
 class Outbox:
-    TRIES = 20  # of one item that the store refuses for a reason that may pass; then it is set aside
-    LOST_IN_A_ROW = 8  # transports; then the next call of the host tries again
+    REOPENED = 3  # times for one item
+    LOST_IN_A_ROW = 20  # transports; then the next call of the host tries again
+    A_FEW = 50  # items, which take milliseconds
 
     def __init__(self, folder: str, open_hold: "Callable[[], Any]", package: Any, once: Any) -> None:
         self._spool = Spool(folder)
@@ -41,236 +37,265 @@ class Outbox:
         self._once = once
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
-        self._items: "Deque[Item]" = collections.deque()
-        self._hold: Any = None
-        self._sending = False
-        self._closing = False
-        self._opened: "Set[Tuple[str, str]]" = set()
-        self._generation = 0
-        self._lost = 0
+        self._line = Lineup()
         self._last_ts = 0
-        self._traces: "collections.OrderedDict[str, str]" = collections.OrderedDict()
+        self._closing = False
+        # Of a round of sending, which goes on until nothing waits or something fails:
+        self._sending = False
+        self._answering = False  # the store has answered
+        self._looked = False  # for what dead processes left
+        self._hold: Any = None
+        self._generation = 0
+        self._opened: Opened = set()
+        self._lost = 0
+        # Of the item in hand:
+        self._item: "Optional[Item]" = None
+        self._body: "Dict[str, Any]" = {}
+        self._steps: "Optional[Steps]" = None
+        self._reopened = 0
 
     # ---- for providers
 
-    def put(self, kind: str, session: "Dict[str, Any]", params: "Dict[str, Any]", about: str = "") -> str:
-        """Durable when it returns. The key names the item, for feedback on it. Raises Full or OSError: not kept."""
+    def put(self, kind: str, session: "Dict[str, Any]", params: "Dict[str, Any]", about: "Optional[int]" = None) -> int:
+        """Durable when it returns. The time names the item, for feedback about it. Raises Full or OSError: not kept."""
         with self._lock:
-            self._last_ts = max(int(time.time() * 1000), self._last_ts + 1)  # never two of one time
-            body: "Dict[str, Any]" = {"kind": kind, "session": session, "params": params, "ts": self._last_ts}
-            if kind == "feedback":
-                body.update(about=about, trace=self._traces.get(about, ""))
-            item = self._spool.add(body)
-            self._items.append(item)
+            ts = max(int(time.time() * 1000), self._last_ts + 1)  # never two of one time
+            body = {"kind": kind, "session": session, "params": params, "ts": ts, "about": about}
+            item = self._spool.add(ts, str(session["id"]), body)
+            self._last_ts = ts
+            self._line.add(item)
             self._closing = False
             self._pump()
-            return item.key
+            return ts
 
     def kick(self) -> None:
         """Something may have changed: takes up what dead processes left, and goes on sending."""
         with self._lock:
             self._closing = False
-            try:
-                taken = self._spool.adopt()
-                self._once.well("adopt")
-            except OSError as error:
-                taken = []
-                self._once.warn("adopt", f"{self._spool.folder} cannot be read ({error}); turns that wait there stay there")
-            at = 1 if self._sending else 0
-            for item in reversed(taken):
-                self._items.insert(at, item)
+            self._looked = False
             self._pump()
 
     def wait_empty(self, within: float) -> bool:
         """Waits until everything is stored, or nothing more happens by itself, or the time is over."""
         with self._settled:
-            self._settled.wait_for(lambda: not self._items or not self._sending, within)
-            return not self._items
+            self._settled.wait_for(lambda: not self._sending, within)
+            return not len(self)
 
-    def trace_of(self, key: str) -> str:
-        with self._lock:
-            return self._traces.get(key, "")
+    def wait_said(self, within: float) -> None:
+        """As wait_empty(), and no longer than until what was said in this process is stored when dead ones left a lot."""
+
+        def enough() -> bool:
+            own = self._line.own + (self._item is not None and self._item.folder.own)
+            return not self._sending or (not own and len(self._line) > self.A_FEW)
+
+        with self._settled:
+            self._settled.wait_for(enough, within)
 
     def __len__(self) -> int:
         with self._lock:
-            return len(self._items)
+            return len(self._line) + (self._item is not None)
 
     def release(self) -> None:
         """The last provider is gone: lets go of the helper. What is not stored yet stays on disk."""
         with self._lock:
             self._closing = True
             hold, self._hold = self._hold, None
-            if not self._items:
+            if not len(self):
                 self._spool.close()
         if hold is not None:
             hold.close()
 
-    # ---- sending; the lock is held
+    # ---- a round; the lock is held
 
     def _pump(self) -> None:
-        if self._sending or self._closing or not self._items:
+        if not self._sending and not self._closing:
+            self._safely(self._begin)
+
+    def _begin(self) -> None:
+        if not len(self._line) and not self._left_by_others():
             return
-        self._lost = 0
-        self._sending = True
-        self._safely(self._step)
+        self._sending, self._answering, self._looked, self._lost = True, False, False, 0
+        self._next()
+
+    def _left_by_others(self) -> bool:
+        try:
+            return self._spool.others()
+        except OSError as error:
+            self._unread(f"{self._spool.folder} cannot be read ({error})")
+            return False
 
     def _safely(self, act: "Callable[[], Any]") -> None:
         """Whatever fails (a disk that cannot be written, say) must not leave it sending for ever."""
         try:
             act()
         except Exception as error:  # noqa: B902 - the turns stay on disk
-            self._pause(error)
+            self._stop(error)
 
-    def _step(self) -> None:
-        """The next request for the first item: open its session, open its episode, send it."""
-        item = self._items[0]
-        session = item.body["session"]
-        name, episode = str(session["id"]), str(item.body["params"].get("episodeId") or "")
-        kind = item.body["kind"]
-        if kind in ("turn", "subagent", "note"):
-            if (name, "") not in self._opened:
-                return self._request("session.open", opening(session), 0, lambda: self._opened.add((name, "")))
-            if (name, episode) not in self._opened:
-                words = {"sessionId": name, "episodeId": episode}
-                return self._request("episode.open", words, self._generation, lambda: self._opened.add((name, episode)))
-        params = {**item.body["params"], "ts": item.body["ts"]}
-        if kind == "feedback":
-            return self._judge(item, params)
-        if kind == "close":
-            return self._request("session.close", {"sessionId": name}, 0, self._stored)
-        method = "subagent.record" if kind == "subagent" else "turn.end"
-        self._request(method, params, self._generation, self._stored)
+    def _next(self) -> None:
+        """Takes the next item in hand, and makes its first request."""
+        if not self._looked:
+            # A host that cannot store must not keep others from what it cannot store.
+            if not self._answering and self._left_by_others():
+                return self._request(_ANSWERS)
+            self._take_up()
+        again = True
+        while not self._closing:
+            self._item = self._line.next(self._spool.is_ahead)
+            if self._item is not None:
+                if self._load(self._item):
+                    self._reopened = 0
+                    return self._from_the_start()
+                self._item, again = None, True
+            elif again and self._line.look_again():
+                again = False  # those ahead may have come through, or their process is gone
+                self._take_up()
+            else:
+                break
+        self._stop(None)
 
-    def _judge(self, item: Item, params: "Dict[str, Any]") -> None:
-        """Feedback has no identity in the store, so one that may have arrived before is looked for first."""
-        trace = str(item.body.get("trace") or "")
-        if not trace:
-            self._once.warn("feedback", "feedback on a turn that was never stored was dropped")
-            return self._stored()
-        if item.maybe_sent:
-            item.maybe_sent = False
-
-            def looked(found: Any) -> None:
-                known: "List[Dict[str, Any]]" = (found or {}).get("feedback") or []
-                if any(one.get("ts") == params["ts"] for one in known):
-                    self._stored()
-                else:
-                    self._step()
-
-            return self._request("memory.get_trace", {"id": trace}, 0, None, looked)
-        item.maybe_sent = True
-        self._request("feedback.submit", {**params, "traceId": trace}, 0, self._stored, idempotent=False)
-
-    def _request(
-        self,
-        method: str,
-        params: "Dict[str, Any]",
-        generation: int,
-        done: "Optional[Callable[[], Any]]",
-        use: "Optional[Callable[[Any], Any]]" = None,
-        idempotent: bool = True,
-    ) -> None:
-        def then(error: "Optional[Exception]", result: Any, answered_by: int) -> None:
-            with self._lock:
-                self._safely(lambda: self._answered(method, error, result, answered_by, done, use))
-
+    def _take_up(self) -> None:
+        self._looked = True
         try:
-            if self._hold is None:
-                self._hold = self._open_hold()
-            # No time-out: a store that takes long to open is waited for, a wedged helper is replaced by the supervisor.
-            self._hold.request_then(
-                method, params, then, timeout=None, idempotent=idempotent and generation == 0, generation=generation
-            )
-        except Exception as error:  # noqa: B902 - whatever it is, the turns stay on disk
-            self._pause(error)
+            self._line.take_up(self._spool.adopt())
+        except OSError as error:
+            return self._unread(f"{self._spool.folder} cannot be read ({error})")
+        self._unread(self._spool.unread)
 
-    def _answered(self, method: str, error: Any, result: Any, answered_by: int, done: Any, use: Any) -> None:
-        if error is not None:
-            self._failed(error)
+    def _unread(self, why: str) -> None:
+        if why:
+            self._once.warn("adopt", f"{why}; turns that wait there stay there. See that it can be read and written")
         else:
-            self._lost = 0
-            if method == "session.open" and answered_by != self._generation:
-                self._opened.clear()
-                self._generation = answered_by
-            self._once.well("queue")
-            if use is not None:
-                use(result)
-                return
-            if method in ("turn.end", "subagent.record"):
-                self._remember(self._items[0].key, str((result or {}).get("traceId") or ""))
-            if done is not None:
-                done()
-            if done == self._stored:
-                return
-            self._step()
+            self._once.well("adopt")
 
-    def _remember(self, key: str, trace: str) -> None:
-        """Before the turn's file goes: feedback that waits behind it learns whom it judges, on disk."""
-        self._traces[key] = trace
-        while len(self._traces) > 1000:
-            self._traces.popitem(last=False)
-        for item in self._items:
-            if item.body["kind"] == "feedback" and item.body.get("about") == key and not item.body.get("trace"):
-                item.body["trace"] = trace
-                self._spool.rewrite(item)
+    def _load(self, item: Item) -> bool:
+        try:
+            self._body = self._spool.read(item)
+            return True
+        except FileNotFoundError:
+            self._spool.remove(item)  # by hand
+        except Torn as torn:
+            self._once.warn(
+                "torn", f"a turn that waited is no turn any more: {torn}; it was set aside as {self._spool.set_aside(item)}"
+            )
+        except OSError as error:
+            self._unread(f"{item.path} cannot be read ({error})")  # it stays where it is, and so does its folder
+        return False
 
-    def _stored(self) -> None:
-        self._spool.remove(self._items.popleft())
-        if self._items and not self._closing:
-            return self._step()
+    def _from_the_start(self) -> None:
+        self._steps = steps(self._body, self._opened)
+        self._go_on(None)
+
+    def _go_on(self, answer: Any) -> None:
+        if self._steps is None:  # no item was in hand: the store was only asked whether it answers
+            return self._next()
+        try:
+            ask = self._steps.send(answer)
+        except StopIteration:
+            if self._body["kind"] == "feedback":
+                self._once.well("feedback")
+            else:
+                self._once.well("queue")
+                self._once.well("set-aside")
+            return self._done()
+        except Dropped as why:
+            self._once.warn("feedback", str(why))
+            return self._done()
+        self._request(ask)
+
+    def _done(self) -> None:
+        self._lost = 0
+        if self._item is not None:
+            self._spool.remove(self._item)
+        self._item = self._steps = None
+        self._settled.notify_all()
+        self._next()
+
+    def _stop(self, error: Any) -> None:
+        """The end of a round. After an error nothing more happens by itself: the next call of the host tries again."""
         self._sending = False
+        if self._item is not None:
+            self._line.put_back(self._item)
+        waiting = len(self._line)
+        self._item = self._steps = None
+        self._line.give_back()
+        self._spool.give_back()
         hold, self._hold = self._hold, None
         self._opened.clear()  # without a hold the helper may end, and the next one has its generations from 1
+        self._once.well("torn")
         self._settled.notify_all()
+        if error is not None and waiting and not self._closing:
+            self._once.warn(
+                "queue",
+                f"turns cannot be stored now ({error}); {waiting} wait on disk in {self._spool.folder} and are stored when it "
+                "works again. See: holdfast hermes status, holdfast logs hermes-memory",
+            )
+        if self._closing and not waiting:
+            self._spool.close()
         if hold is not None:
             hold.close()  # providers have their own; without any, this ends the helper
 
-    def _failed(self, error: Any) -> None:
-        code = getattr(error, "code", None)
+    # ---- one request
+
+    def _request(self, ask: Ask) -> None:
+        def then(error: "Optional[Exception]", result: Any, answered_by: int) -> None:
+            with self._lock:
+                self._safely(lambda: self._answered(ask, error, result, answered_by))
+
+        if self._closing:
+            return self._stop(None)
+        if self._hold is None:
+            self._hold = self._open_hold()
+        # No time-out: a store that takes long to open is waited for, a wedged helper is replaced by the supervisor.
+        self._hold.request_then(
+            ask.method, ask.params, then, timeout=None, idempotent=ask.idempotent and not ask.pinned,
+            generation=self._generation if ask.pinned else 0,
+        )
+
+    def _answered(self, ask: Ask, error: Any, result: Any, answered_by: int) -> None:
         if isinstance(error, self._package.RemoteError):
             return self._refused(error)
-        if code in (_CLOSED, _SUPERSEDED, _CANCELLED) and not self._closing and self._hold is not None:
-            # The helper died, or was replaced: everything about this item again, on the next one.
+        if error is not None:
+            code = getattr(error, "code", None)
+            if code in (_CLOSED, _SUPERSEDED, _CANCELLED) and self._hold is not None:
+                return self._lost_it(error)  # the helper died, or was replaced
+            return self._stop(error)
+        self._answering = True
+        if ask.method == "session.open" and answered_by != self._generation:
             self._opened.clear()
-            self._lost += 1
-            if self._lost <= self.LOST_IN_A_ROW:
-                return self._step()
-        self._pause(error)
+            self._generation = answered_by
+        self._go_on(result)
+
+    def _lost_it(self, error: Any) -> None:
+        """Everything about this item again."""
+        self._lost += 1
+        if self._closing or self._lost > self.LOST_IN_A_ROW:
+            return self._stop(error)
+        self._opened.clear()
+        if self._item is None:
+            return self._next()
+        self._from_the_start()
 
     def _refused(self, error: Any) -> None:
-        item = self._items[0]
         data = error.data if isinstance(error.data, dict) else {}
         word = str(data.get("code") or "")
-        item.tries += 1
-        if word in _UNKNOWN and item.body["kind"] == "close":
-            return self._stored()  # nothing was ever said in it
-        if (word in _UNKNOWN and item.tries <= 3) or (word == "transport_closed" and item.tries < self.TRIES):
-            # The store does not know it yet, or its owner died in another process and has a successor: all of it again.
-            self._opened.clear()
-            return self._step()
-        if word == "invalid_argument" or word in _UNKNOWN or word == "trace_not_found" or item.tries >= self.TRIES:
-            path = self._spool.set_aside(item)
-            self._once.warn("set-aside " + word, f"the store refused a turn ({error}); it was set aside as {path}")
-            self._items.popleft()
-            if self._items and not self._closing:
-                return self._step()
-            error = None
-        self._pause(error)
-
-    def _pause(self, error: Any) -> None:
-        """Nothing more by itself: the next call of the host tries again."""
-        self._sending = False
-        hold, self._hold = self._hold, None
-        self._opened.clear()
-        self._settled.notify_all()
-        if error is not None and not self._closing:
-            self._once.warn(
-                "queue",
-                f"turns cannot be stored now ({error}); {len(self._items)} wait on disk in {self._spool.folder} and are "
-                "stored when it works again. See: holdfast hermes status, holdfast events",
-            )
-        if hold is not None:
-            hold.close()
+        if word == "transport_closed":
+            return self._lost_it(error)  # its owner died in another process, and has a successor
+        if self._item is None or word not in _PERMANENT:
+            return self._stop(error)  # it may pass: a full disk, a store that cannot be opened
+        if word.endswith("_not_found"):
+            if self._body["kind"] in ("close", "forget"):
+                return self._done()  # nothing was ever said in it, or it is gone already
+            if self._body["kind"] == "feedback":
+                self._once.warn("feedback", f"feedback on a turn that was never stored was dropped ({error})")
+                return self._done()
+            self._reopened += 1
+            if self._reopened <= self.REOPENED:
+                self._opened.clear()
+                return self._from_the_start()
+        path = self._spool.set_aside(self._item)
+        self._once.warn("set-aside", f"the store refused a turn ({error}); it was set aside as {path}")
+        self._item = self._steps = None
+        self._next()
 
 
 __all__ = ["Full", "Outbox", "opening"]

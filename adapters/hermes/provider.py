@@ -3,33 +3,36 @@ an error."""
 
 from __future__ import annotations
 
+import contextvars
 import json
 import os
-import re
-import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, cast
 
 from . import binding, capture, feedback, host, settings, tools
-from .guard import GAVE_UP, guarded
+from .course import Course
+from .delivery import NOTE
+from .guard import GAVE_UP, WHERE_TO_LOOK, advice, guarded
 from .link import AGENT, Conversation, Link, again
+from .locks import ProcessLock
+from .once import once
 from .outbox import Full
 from .recall import BUDGET, recall
-from .shared import once, shared
+from .shared import PROGRAM, VARIABLE, shared
 
 DRAIN = 3.0  # of shutdown, for turns that are on their way
+WORDS = ("hermes_home", "platform", "agent_context", "agent_identity", "parent_session_id", "user_id")  # of initialize()
 CONTEXTS = ("primary", "subagent", "cron", "flush")
-# Turns that the host has with itself about the conversation; they are nobody's words.
-_REVIEW = re.compile(r"\s*review the conversation above and (?:consider|update)\b", re.I)
 
 
 class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = ProcessLock()
         self._link: "Optional[Link]" = None
         self._session = ""
         self._home = ""
-        self._words: "Dict[str, Any]" = {}
+        self._words: "Dict[str, str]" = {}
+        self._context = contextvars.Context()
         self._config: "Dict[str, Any]" = dict(settings.DEFAULTS)
         self._status: Any = None
 
@@ -43,8 +46,11 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         """Empty when it is available. Looks, and changes nothing; the next question looks again."""
         try:
             reason = binding.missing()
-            if reason is None and binding.program("holdfast-memory", "HOLDFAST_MEMORY") is None:
-                reason = "the program holdfast-memory is missing"
+            if reason is None:
+                for program, variable in ((PROGRAM, VARIABLE), ("holdfast-keep", "HOLDFAST_KEEP")):
+                    binding.program(program, variable)
+        except OSError as error:
+            reason = str(error)
         except Exception as error:  # noqa: B902
             reason = f"{type(error).__name__}: {error}"
         return f"{reason}; run: holdfast hermes install" if reason else ""
@@ -71,7 +77,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
 
     @guarded(list)
     def backup_paths(self) -> "List[str]":
-        return [settings.places(self._home).root]
+        return settings.outside(settings.places(self._home))
 
     # ---- its life
 
@@ -79,13 +85,20 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def initialize(self, session_id: str, **words: Any) -> None:
         """Returns at once: the helper starts by itself. A second time changes what is new and starts nothing."""
         with self._lock:
+            if self._link is not None and self._link.shared.pid != os.getpid():
+                self._link = None  # the parent's: whatever it holds, it holds there
+            if self._link is not None:
+                self._link.listen(self._session, self._listener(), False)
             self._session = str(session_id or "")
-            self._words = words
-            self._home = str(words.get("hermes_home") or "")
+            # Not all: through its callbacks we would keep the agent that keeps us.
+            self._words = {name: str(words[name]) for name in WORDS if words.get(name)}
+            self._home = self._words.get("hermes_home", "")
+            # The profile of the host that we are made for is in there; what the helper asks for comes on other threads.
+            self._context = contextvars.copy_context()
             link = self._connected()
-            link.listen(self._session, self._listener(), bool(self._session))
+            # A flush keeps nothing, and must not take the events away from the agent whose session it shares.
+            link.listen(self._session, self._listener(), bool(self._session) and link.context != "flush")
         link.shared.install_hooks(host.hook_lists())
-        once.well("initialize")
 
     def initialize_for_inspection(self, session_id: str, **words: Any) -> None:
         """Nothing of what an inspection asks for needs the helper."""
@@ -94,7 +107,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         """Our link: the one we have, when nothing is new."""
         where = settings.places(self._home)
         link = self._link
-        context = str(self._words.get("agent_context") or "primary")
+        context = self._words.get("agent_context") or "primary"
         context = context if context in CONTEXTS else "primary"
         try:
             self._config = settings.load(where)
@@ -102,28 +115,31 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         except ValueError as error:
             once.warn("config", f"{error}. The defaults are used meanwhile")
         namespace = {"agentKind": AGENT, "context": context}
-        user = str(self._words.get("user_id") or "")
+        user = self._words.get("user_id", "")
         if self._config["users"] == "apart" and user:
-            namespace["user"] = f"{self._words.get('platform') or ''}:{user}"
+            namespace["user"] = f"{self._words.get('platform', '')}:{user}"
         own = shared()
         same = link is not None and (link.shared, link.where, link.namespace) == (own, where, namespace)
         if link is None or not same:
-            if link is not None and link.shared is own:
+            self._link = None
+            if link is not None:
                 self._part(link)
-            link = self._link = Link(own, where, context, namespace)
+            link = Link(own, where, context, namespace)
         for theirs, ours in (("platform", "platform"), ("agent_identity", "identity"), ("parent_session_id", "parentSessionId")):
             if self._words.get(theirs):
-                link.meta[ours] = str(self._words[theirs])
-        own.joined(self, where)
+                link.meta[ours] = self._words[theirs]
         link.hold(self._complete)
+        own.joined(self, where)
+        self._link = link
         link.outbox.kick()
         return link
 
     def _let_go(self) -> None:
         """After the supervisor gave up: a new hold may try again after its pause."""
-        link = self._link
+        link = self._now()
         if link is not None:
             link.drop_hold()
+            link.shared.choose_again(link.where)
 
     def _part(self, link: Link) -> None:
         link.listen(self._session, self._listener(), False)
@@ -151,7 +167,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         link = self._link
         return None if link is None or link.shared.pid != os.getpid() else link
 
-    @guarded(str)
+    @guarded(str, tells=True)
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         self._status = None
         link = self._now()
@@ -178,14 +194,17 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         link = self._now()
         return None if link is None or link.context == "flush" else link
 
-    def _put(self, link: Link, kind: str, conversation: Conversation, params: "Dict[str, Any]", about: str = "") -> str:
+    def _put(
+        self, link: Link, kind: str, conversation: Conversation, params: "Dict[str, Any]", about: "Optional[int]" = None
+    ) -> int:
+        """The time that names it; 0 when it could not be kept."""
         try:
-            key = link.outbox.put(kind, conversation.for_queue(), params, about)
+            ts = link.outbox.put(kind, conversation.for_queue(), params, about)
             once.well("full")
-            return key
+            return ts
         except (Full, OSError) as error:
-            once.warn("full", f"a turn could not be kept: {error}. Make room, or see why: holdfast hermes status")
-            return ""
+            once.warn("full", f"a turn could not be kept: {error}. {advice(error)}")
+            return 0
 
     @guarded(lambda: None)
     def sync_turn(
@@ -201,22 +220,38 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         if link is None:
             return
         conversation = link.conversation(session_id or self._session)
-        extra = conversation.turn.end(messages if isinstance(messages, list) else None)
-        user, assistant = capture.cut(user_content, capture.MAX_WORDS), capture.cut(assistant_content, capture.MAX_WORDS)
-        if _REVIEW.match(user) or not (user.strip() or assistant.strip()):
+        course = conversation.course
+        if capture.is_review(user_content):
             return
-        params: "Dict[str, Any]" = {
-            "agent": AGENT,
-            "sessionId": conversation.id,
-            "episodeId": conversation.episode_for_writing(),
-            "userText": user,
-            "agentText": assistant,
-            **extra,
-        }
-        if self._words.get("platform"):
-            params["contextHints"] = {"platform": str(self._words["platform"])}
-        conversation.last_turn = self._put(link, "turn", conversation, params)
-        conversation.spoken = True
+        extra = course.turn.end(messages if isinstance(messages, list) else None)
+        judged, lost = course.synced(user_content, assistant_content)
+        user, assistant = capture.cut(user_content, capture.MAX_WORDS), capture.cut(assistant_content, capture.MAX_WORDS)
+        if user.strip() or assistant.strip():
+            params: "Dict[str, Any]" = {
+                "agent": AGENT,
+                "sessionId": conversation.id,
+                "episodeId": course.episode_for_writing(),
+                "userText": user,
+                "agentText": assistant,
+                **extra,
+            }
+            if self._words.get("platform"):
+                params["contextHints"] = {"platform": self._words["platform"]}
+            course.last = self._put(link, "turn", conversation, params)
+            course.spoken = True
+            for one in judged:
+                self._judge(link, conversation, one)
+        else:
+            lost += len(judged)
+        if lost:
+            once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
+
+    def _judge(self, link: Link, conversation: Conversation, judged: "Dict[str, Any]") -> None:
+        """Of a session from before this process, the store knows the last turn."""
+        if conversation.course.last == 0:
+            once.warn("feedback", "feedback on a turn that was taken back, or could not be kept, was dropped")
+        else:
+            self._put(link, "feedback", conversation, judged, about=conversation.course.last)
 
     @guarded(lambda: None)
     def on_turn_start(self, turn_number: int, message: str, **words: Any) -> None:
@@ -227,8 +262,8 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         link.shared.install_hooks(host.hook_lists())
         conversation = link.conversation(name or self._session)
         judged = feedback.of_message(message if isinstance(message, str) else "")
-        if judged and conversation.last_turn:
-            self._put(link, "feedback", conversation, judged, about=conversation.last_turn)
+        if judged and not conversation.course.judge(judged):
+            self._judge(link, conversation, judged)
 
     @guarded(lambda: None)
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **words: Any) -> None:
@@ -238,31 +273,38 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         conversation = link.conversation(self._session)
         params = {
             "sessionId": conversation.id,
-            "episodeId": conversation.episode_for_writing(),
+            "episodeId": conversation.course.episode_for_writing(),
             "task": capture.cut(task, capture.MAX_WORDS),
             "result": capture.cut(result, capture.MAX_WORDS),
         }
         if child_session_id:
             params["childSessionId"] = str(child_session_id)
         self._put(link, "subagent", conversation, params)
-        conversation.spoken = True
+        conversation.course.spoken = True
 
     @guarded(lambda: None)
     def on_memory_write(self, action: str, target: str, content: str, metadata: Any = None, **_: Any) -> None:
         link = self._writes()
-        if link is None or action not in ("add", "replace") or not (content or "").strip():
+        more = metadata if isinstance(metadata, dict) else {}
+        if link is None or action not in ("add", "replace", "remove"):
             return
-        conversation = link.conversation(self._session)
+        conversation = link.conversation(str(more.get("session_id") or self._session))
+        before = str(more.get("old_text") or more.get("previous_content") or (content if action == "remove" else "") or "")
+        if action != "add" and before.strip():
+            self._put(link, "forget", conversation, {"text": capture.cut(before.strip())})
+        if action == "remove" or not (content or "").strip():
+            return
         params = {
             "agent": AGENT,
             "sessionId": conversation.id,
-            "episodeId": conversation.episode_for_writing(),
+            "episodeId": conversation.course.episode_for_writing(),
             "userText": f"Noted for {'the user profile' if target == 'user' else 'the memory'}",
             "agentText": capture.cut(content, capture.MAX_WORDS),
             "toolCalls": [],
+            "contextHints": NOTE,
         }
         self._put(link, "note", conversation, params)
-        conversation.spoken = True
+        conversation.course.spoken = True
 
     # ---- sessions
 
@@ -274,7 +316,9 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
 
     def _end_session(self, link: Link, name: str) -> None:
         gone = link.forget(name)
-        if gone is not None and gone.spoken:
+        if gone.course.unbound:
+            once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
+        if gone.course.spoken:
             self._put(link, "close", gone, {})
 
     @guarded(lambda: None)
@@ -286,10 +330,14 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             link = self._now()
             old, self._session = self._session, str(new_session_id or self._session)
             self._status = None
-            if link is None or old == self._session:
+            if link is None:
+                return
+            if old == self._session:
+                if rewound:
+                    link.conversation(old).course.rewind()
                 return
             link.listen(old, self._listener(), False)
-            link.listen(self._session, self._listener(), True)
+            link.listen(self._session, self._listener(), link.context != "flush")
             if parent_session_id:
                 link.conversation(self._session).meta["parentSessionId"] = str(parent_session_id)
             if reset and link.context != "flush":
@@ -321,7 +369,10 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             about = {"namespace": link.namespace, "top_k": self._config["top_k"]}
 
             def ask(method: str, params: "Dict[str, Any]") -> Any:
-                return again(lambda left: hold.request(method, params, timeout=left, idempotent=True), time.monotonic() + BUDGET)
+                deadline = time.monotonic() + BUDGET
+                found = again(lambda left: hold.request(method, params, timeout=left, idempotent=True), deadline)
+                once.well("tools")
+                return found
 
             return tools.handle(tool_name, args, about, ask)
         except Exception as error:  # noqa: B902
@@ -330,7 +381,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             if getattr(error, "code", None) == GAVE_UP:
                 self._let_go()
             if not isinstance(code, str):
-                once.warn("tools", f"{tool_name} failed ({error}). See: holdfast hermes status, holdfast events")
+                once.warn("tools", f"{tool_name} failed ({error}). {WHERE_TO_LOOK}")
             return tools.failure(str(getattr(error, "message", None) or error), code or "unavailable")
 
     # ---- what the host's hooks and the helper call
@@ -342,32 +393,47 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             "transform_tool_result": self._on_tool_result,
         }
 
-    def _heard(self, words: "Dict[str, Any]") -> "Optional[Conversation]":
-        link = self._link
-        return None if link is None else link.conversation(str(words.get("session_id") or self._session))
+    def _heard(self, words: "Dict[str, Any]") -> "Optional[Course]":
+        link = self._now()
+        return None if link is None else link.conversation(str(words.get("session_id") or self._session)).course
 
     @guarded(lambda: None)
     def _on_tool_called(self, *_: Any, **words: Any) -> None:
-        conversation = self._heard(words)
-        if conversation is not None:
-            conversation.turn.tool_called(str(words.get("tool_name") or "tool"), words.get("args"), words.get("result"), words)
+        course = self._heard(words)
+        if course is not None:
+            course.turn.tool_called(str(words.get("tool_name") or "tool"), words.get("args"), words.get("result"), words)
 
     @guarded(lambda: None)
     def _on_model_called(self, *_: Any, **words: Any) -> None:
-        conversation = self._heard(words)
+        course = self._heard(words)
         history = words.get("conversation_history")
-        if conversation is not None and isinstance(history, list):
-            conversation.turn.thinking = capture.thinking_of(history) or conversation.turn.thinking
+        if course is not None and not capture.is_review(words.get("user_message")):
+            thinking = capture.thinking_of(history) if isinstance(history, list) else ""
+            course.turn.finished(str(words.get("turn_id") or ""), thinking)
+            course.finished(words.get("user_message"), words.get("assistant_response"))
 
     @guarded(lambda: None)
     def _on_tool_result(self, *_: Any, **words: Any) -> "Optional[str]":
-        conversation = self._heard(words)
+        course = self._heard(words)
         result = words.get("result")
-        if conversation is None or not isinstance(result, str):
+        if course is None or not isinstance(result, str):
             return None
-        hint = conversation.turn.hint(str(words.get("tool_name") or "tool"))
+        hint = course.turn.hint(str(words.get("tool_name") or "tool"))
         return result + hint if hint else None
 
     def _complete(self, _method: str, params: Any) -> "Dict[str, Any]":
-        """Raises what the model raises: that is the helper's answer."""
-        return host.complete(params if isinstance(params, dict) else {})
+        """What fails is the helper's answer, and told once here."""
+        wish = params if isinstance(params, dict) else {}
+        try:
+            # A copy: one context cannot be entered twice at the same time.
+            found: "Dict[str, Any]" = self._context.copy().run(host.complete, wish)
+            once.well("model")
+            return found
+        except Exception as error:  # noqa: B902
+            once.warn(
+                "model",
+                f"the model of Hermes could not be asked ({type(error).__name__}: {error}); what was remembered is not "
+                "summarized meanwhile. See auxiliary.memory in Hermes' config.yaml",
+            )
+            remote: Exception = binding.load().RemoteError(-32000, str(error), None, 0)
+            raise remote from error

@@ -6,12 +6,14 @@ import time
 from typing import Any, Callable, Dict, Tuple
 
 from . import host
+from .delivery import opening
 from .link import AGENT, Link, again
-from .shared import once
+from .once import once
 
-BUDGET = 6.0  # seconds, a reconnect included; the host gives up at 8
-GRACE = 0.3  # for a helper that has just been started; one that takes longer to open is not waited for
+BUDGET = 5.5  # seconds, a reconnect included, so that it is over within 6; the host gives up at 8
+GRACE = 0.3  # since the start of a helper; a store that takes longer to open is not waited for
 LABEL = "Holdfast memory"
+OPEN = ("ready", "indexing")  # phases: of the last one a recall says itself what it could not see yet
 _GONE = (5, 18)  # superseded, closed
 
 
@@ -28,7 +30,7 @@ def recall(link: Link, serve: "Callable[[str, Any], Any]", session: str, query: 
                 raise
             link.ready_on = 0
     if found is None:
-        closed = _why_closed(link, hold, deadline)
+        closed = _why_closed(link, hold, session, deadline)
         if closed is not None:
             return "", closed
         found = _ask(link, hold, session, query, deadline, 0)
@@ -41,7 +43,7 @@ def recall(link: Link, serve: "Callable[[str, Any], Any]", session: str, query: 
 
 def _ask(link: Link, hold: Any, session: str, query: str, deadline: float, only: int) -> "Dict[str, Any]":
     # What was just said should be found; it is stored within milliseconds, and not waited for beyond that.
-    link.outbox.wait_empty(max(0.0, min(GRACE, deadline - time.monotonic())))
+    link.outbox.wait_said(max(0.0, min(GRACE, deadline - time.monotonic())))
     conversation = link.conversation(session)
     left = deadline - time.monotonic()
     words = {
@@ -53,30 +55,41 @@ def _ask(link: Link, hold: Any, session: str, query: str, deadline: float, only:
         "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
     }
     found: "Dict[str, Any]" = link.request(conversation, hold, "turn.start", words, deadline, only) or {}
-    conversation.episode = str((found.get("query") or {}).get("episodeId") or conversation.episode)
+    course = conversation.course
+    course.episode = str((found.get("query") or {}).get("episodeId") or course.episode)
     return found
 
 
-def _why_closed(link: Link, hold: Any, deadline: float) -> Any:
-    """None when the store can be asked. A helper that has just been started gets a moment; then, how far it is becomes the
-    status."""
-    grace_ends = 0.0
-    while True:
-        health = again(lambda left: hold.request("core.health", {}, timeout=left, idempotent=True), deadline)
-        phase = str(health.get("phase") or "ready")
-        if phase == "ready":
-            once.well("store")
-            helper = hold.status
-            # Served by another process, it may have to wait for a successor one day; its own store stays open.
-            link.ready_on = int(helper["generation"]) if helper["pid"] == health.get("pid") else 0
+def _why_closed(link: Link, hold: Any, session: str, deadline: float) -> Any:
+    """None when the store can be asked; else how far it is, as the status. Only a helper that has just been started is
+    waited for, and that in a request: everything but health waits for the store, and a recall for what is read last."""
+    health = _health(hold, deadline)
+    moment = GRACE - float(health.get("uptimeMs") or 0) / 1000
+    if _phase(health) not in (*OPEN, "failed") and moment > 0:
+        words = opening(link.conversation(session).for_queue())
+        until = min(time.monotonic() + moment, deadline)
+        try:
+            again(lambda left: hold.request("session.open", words, timeout=left, idempotent=True), until)
             return None
-        if not grace_ends:
-            grace_ends = time.monotonic() + GRACE - float(health.get("uptimeMs") or 0) / 1000
-        if phase == "failed" or time.monotonic() >= min(grace_ends, deadline):
-            break
-        time.sleep(0.005)
+        except Exception:  # noqa: B902 - too late, or for a reason that health tells
+            health = _health(hold, deadline)
+    phase = _phase(health)
+    if phase in OPEN:
+        once.well("store")
+        helper = hold.status
+        # Served by another process, it may have to wait for a successor one day; its own store stays open.
+        link.ready_on = int(helper["generation"]) if phase == "ready" and helper["pid"] == health.get("pid") else 0
+        return None
     if phase == "failed":
         once.warn("store", f"the memory cannot be opened: {health.get('error')}. Turns wait on disk meanwhile")
     progress = health.get("progress") or {}
     share = f" {100 * progress['done'] // progress['total']} %" if progress.get("total") else ""
     return host.recall_status(f"{LABEL} ({phase}{share})", 0)
+
+
+def _health(hold: Any, deadline: float) -> "Dict[str, Any]":
+    return again(lambda left: hold.request("core.health", {}, timeout=left, idempotent=True), deadline) or {}
+
+
+def _phase(health: "Dict[str, Any]") -> str:
+    return str(health.get("phase") or "ready")

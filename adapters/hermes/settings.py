@@ -52,6 +52,12 @@ def places(hermes_home: str = "") -> Places:
     return Places(root, os.path.join(root, "config.json"), os.path.join(root, "memory"), os.path.join(root, "queue"))
 
 
+def outside(where: Places) -> "List[str]":
+    """What the host's backup of its home would miss: our folder, where somebody has put it elsewhere by a link."""
+    home, real = os.path.dirname(where.root), os.path.realpath(where.root)
+    return [] if real.startswith(home.rstrip("/") + "/") else [real]
+
+
 def make_private(where: Places) -> None:
     """The folders that are ours, for the user alone."""
     for path in (where.root, where.memory):

@@ -7,44 +7,22 @@ one process: the child of a fork makes its own.
 from __future__ import annotations
 
 import atexit
-import logging
 import os
-import threading
 import weakref
-from typing import Any, Dict, Optional, Set, cast
+from typing import Any, Callable, Dict, NamedTuple, Optional, cast
 
 from . import binding, settings
+from .course import Courses
+from .locks import ProcessLock
+from .once import once
 from .outbox import Outbox
 
 HOOKS = ("post_tool_call", "post_llm_call", "transform_tool_result")
 AT_EXIT = 2.0  # seconds
-_ATTRIBUTE = "_hermes_shared"
-log = logging.getLogger("holdfast.hermes")
-
-
-class OnceLog:
-    """Each failure is told once; when it is over, and comes again, it is told again."""
-
-    def __init__(self) -> None:
-        self._told: "Set[str]" = set()
-        self._lock = threading.Lock()
-
-    def warn(self, topic: str, message: str) -> None:
-        with self._lock:
-            if topic in self._told:
-                return
-            if len(self._told) > 1000:
-                self._told.clear()
-            self._told.add(topic)
-        log.warning("holdfast: %s", message)
-
-    def well(self, topic: str) -> None:
-        with self._lock:
-            self._told.discard(topic)
-
-
-# Not part of Shared: it must work when the binding cannot be loaded.
-once = OnceLog()
+PROGRAM, VARIABLE = "holdfast-memory", "HOLDFAST_MEMORY"
+# Of this make: one that is made otherwise has another name, so that two copies of the plugin never misunderstand each other.
+_ATTRIBUTE = "_hermes_shared_2"
+Options = Dict[str, Any]
 
 
 def _session_of(*_: Any, **words: Any) -> str:
@@ -52,11 +30,9 @@ def _session_of(*_: Any, **words: Any) -> str:
     return str(words.get("session_id") or "")
 
 
-def helper_options(where: settings.Places) -> "Dict[str, Any]":
+def helper_options(where: settings.Places) -> Options:
     """The one helper of a data home, as the supervisor wants it said. Equal words, equal helper."""
-    program = binding.program("holdfast-memory", "HOLDFAST_MEMORY")
-    if program is None:
-        raise FileNotFoundError("holdfast-memory is not there; run: holdfast hermes install")
+    program = binding.program(PROGRAM, VARIABLE)
     return {
         "command": [program, "--agent=hermes", "--home=" + where.memory, "--no-viewer"],
         "label": "hermes-memory",
@@ -67,34 +43,68 @@ def helper_options(where: settings.Places) -> "Dict[str, Any]":
     }
 
 
+class _Chosen(NamedTuple):
+    """The helper that a data home has in this process."""
+
+    options: Options
+    wish: "Optional[str]"  # of the user, when it was chosen
+
+    def still(self) -> bool:
+        return self.wish == os.environ.get(VARIABLE) and os.access(self.options["command"][0], os.X_OK)
+
+
+def _router_of(package: Any) -> Any:
+    """The host's lists go with a fork, and so does what we put there; it is silent in the child."""
+    router = package.HookRouter(_session_of)
+    dispatch, pid = router.dispatch, os.getpid()
+    router.dispatch = lambda *args, **words: dispatch(*args, **words) if os.getpid() == pid else None
+    return router
+
+
 class Shared:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.package: Any = binding.load()
-        self.router = self.package.HookRouter(_session_of)
-        self._lock = threading.Lock()
+        self.router = _router_of(self.package)
+        self._lock = ProcessLock()
         self._supervisor: Any = None
+        self._chosen: "Dict[str, _Chosen]" = {}
+        self._newest: "Dict[str, Callable[[settings.Places], Options]]" = {}
         self._outboxes: "Dict[str, Outbox]" = {}
+        self._courses: "Dict[str, Courses]" = {}
         self._users: "Dict[str, weakref.WeakSet[Any]]" = {}
 
-    def hold(self, where: settings.Places, options: "Dict[str, Any]") -> Any:
-        """A hold on the helper of a data home; starts it if nobody has one yet. The options are the caller's, since this
-        may have been made by another copy of the plugin, of another profile."""
+    def hold(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Any:
+        """A hold on the helper of a data home; starts it if nobody has one yet. `wanted` is the caller's, who may belong to
+        another copy of the plugin than this; the helper that was chosen first stays, as long as it can be run."""
         with self._lock:
             if self._supervisor is None:
                 self._supervisor = self.package.Supervisor()
                 atexit.register(self._at_exit)  # after the supervisor's own, so it runs before that
             supervisor = self._supervisor
+            chosen = self._chosen.get(where.memory)
+            if chosen is None or not chosen.still():
+                chosen = self._chosen[where.memory] = _Chosen(wanted(where), os.environ.get(VARIABLE))
         settings.make_private(where)
-        return supervisor.hold(**options)
+        return supervisor.hold(**chosen.options)
 
-    def outbox(self, where: settings.Places, options: "Dict[str, Any]") -> Outbox:
+    def choose_again(self, where: settings.Places) -> None:
+        """The helper fails: another copy of the plugin may have a better one."""
         with self._lock:
+            self._chosen.pop(where.memory, None)
+
+    def outbox(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Outbox:
+        with self._lock:
+            self._newest[where.queue] = wanted
             found = self._outboxes.get(where.queue)
             if found is None:
-                found = Outbox(where.queue, lambda: self.hold(where, options), self.package, once)
+                found = Outbox(where.queue, lambda: self.hold(where, self._newest[where.queue]), self.package, once)
                 self._outboxes[where.queue] = found
             return found
+
+    def courses(self, where: settings.Places) -> Courses:
+        with self._lock:
+            return self._courses.setdefault(where.root, Courses())
 
     def _at_exit(self) -> None:
         """A host that ends without a word: what is on its way gets a moment, and the rest is left on disk in silence."""
@@ -140,13 +150,4 @@ def shared() -> Shared:
     return cast(Shared, found)
 
 
-_making = threading.Lock()
-
-
-def _after_fork() -> None:
-    # A lock that another thread held at the fork would never be let go of here.
-    global _making
-    _making = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+_making = ProcessLock()

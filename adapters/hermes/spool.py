@@ -2,57 +2,98 @@
 
 The lock is a POSIX record lock: it goes with its process, and a child of a fork does not inherit it. It also goes when this
 process closes any descriptor of that file, so own folders are never looked at from inside.
+
+The name of a file says what is needed to put it in its place: its time, and a mark of its session. What is in it is read when
+it is its turn, so that a long queue costs no more than a list of names.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import itertools
 import json
 import os
 import secrets
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 _sequence = itertools.count(1)
+REFUSED = "refused"
+LOCK = "lock"
+LEFT = "left"  # in a folder: the process that made it is no more, whoever has it in hand
 
 
 class Full(Exception):
     """The queue has reached its bound."""
 
 
-class Item:
-    """One file. `key` is the same in every process that ever has it in hand."""
-
-    __slots__ = ("body", "key", "maybe_sent", "path", "size", "tries")
-
-    def __init__(self, path: str, key: str, body: "Dict[str, Any]", size: int, maybe_sent: bool) -> None:
-        self.path = path
-        self.key = key
-        self.body = body
-        self.size = size
-        self.maybe_sent = maybe_sent
-        self.tries = 0
+class Torn(Exception):
+    """A file that is no item any more."""
 
 
-class _Folder:
+def mark_of(session: str) -> str:
+    """Of a session, for the names of files."""
+    return hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+class Folder:
     """One that we own, by its lock."""
 
-    def __init__(self, path: str, lock: int) -> None:
+    __slots__ = ("count", "lock", "own", "path", "size")
+
+    def __init__(self, path: str, lock: int, own: bool) -> None:
         self.path = path
         self.lock = lock
+        self.own = own
+        self.count = 0
+        self.size = 0
+
+    def let_go(self) -> None:
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
 
     def remove(self) -> bool:
         """When it is empty but for its lock, or was wiped away."""
         try:
-            if any(name != "lock" for name in os.listdir(self.path)):
+            names = os.listdir(self.path)
+            if any(name not in (LOCK, LEFT) for name in names):
                 return False
-            os.unlink(os.path.join(self.path, "lock"))
+            for name in sorted(names):
+                os.unlink(os.path.join(self.path, name))
             os.rmdir(self.path)
         except FileNotFoundError:
             pass
-        os.close(self.lock)
+        self.let_go()
         return True
+
+
+class Item:
+    """One file. Its time and its session's mark are the same in every process that ever has it in hand."""
+
+    __slots__ = ("folder", "mark", "name", "size", "ts")
+
+    def __init__(self, folder: Folder, name: str, size: int) -> None:
+        self.folder = folder
+        self.name = name
+        self.size = size
+        self.ts, self.mark = _place_of(name)
+
+    @property
+    def path(self) -> str:
+        return os.path.join(self.folder.path, self.name)
+
+    @property
+    def order(self) -> "Tuple[int, str]":
+        return self.ts, self.name
+
+
+def _place_of(name: str) -> "Tuple[int, str]":
+    """Time and mark. A name of another make has no mark, and is older than all that have one."""
+    parts = name[:-5].split("-")
+    number = int(parts[0]) if parts[0].isdecimal() else 0
+    return number, parts[2] if len(parts) == 4 else ""
 
 
 def _lock(path: str, create: bool) -> "Optional[int]":
@@ -60,7 +101,7 @@ def _lock(path: str, create: bool) -> "Optional[int]":
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
     try:
         descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,127 +120,158 @@ class Spool:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._own: "Optional[_Folder]" = None
-        self._adopted: "Dict[str, _Folder]" = {}
-        self._items = 0
-        self._bytes = 0
+        self._own: "Optional[Folder]" = None
+        self._adopted: "Dict[str, Folder]" = {}
+        self.unread = ""
 
-    def add(self, body: "Dict[str, Any]") -> Item:
-        """Durable when it returns. The item's body is as it was written: half of a surrogate pair, which no UTF-8 can say, is
-        a question mark in it."""
-        text = _encoded(body)
-        if self._items >= self.MAX_ITEMS or self._bytes + len(text) > self.MAX_BYTES:
-            raise Full(f"{self._items} turns wait in {self.folder}, and no more are kept")
+    def add(self, ts: int, session: str, body: "Dict[str, Any]") -> Item:
+        """Durable when it returns. Half of a surrogate pair, which no UTF-8 can say, is a question mark in it."""
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        held = [*self._adopted.values(), *([self._own] if self._own else [])]
+        count = sum(one.count for one in held)
+        if count >= self.MAX_ITEMS or sum(one.size for one in held) + len(text) > self.MAX_BYTES:
+            raise Full(f"{count} turns wait in {self.folder}, and no more are kept")
         if self._own is not None and not os.path.exists(self._own.path):
-            self.close()  # wiped away under us
+            self._own.let_go()  # wiped away under us
+            self._own = None
         folder = self._make_own()
-        key = secrets.token_hex(8)
-        path = os.path.join(folder.path, f"{next(_sequence):010d}-{key}.json")
-        _write(path, text)
-        self._count(1, len(text))
-        return Item(path, key, json.loads(text), len(text), False)
+        name = f"{ts:013d}-{next(_sequence):06d}-{mark_of(session)}-{secrets.token_hex(8)}.json"
+        _write(os.path.join(folder.path, name), text)
+        folder.count += 1
+        folder.size += len(text)
+        return Item(folder, name, len(text))
 
-    def rewrite(self, item: Item) -> None:
-        _write(item.path, _encoded(item.body))
+    def read(self, item: Item) -> "Dict[str, Any]":
+        """What is in it. Raises Torn, or OSError."""
+        with open(item.path, "rb") as file:
+            text = file.read()
+        try:
+            body = json.loads(text)
+            return {**body, "kind": body["kind"], "session": {**body["session"]}, "params": {**body["params"]}}
+        except (ValueError, KeyError, TypeError) as error:
+            raise Torn(f"{item.path} ({error})") from error
 
     def remove(self, item: Item) -> None:
         try:
             os.unlink(item.path)
         except FileNotFoundError:
             pass  # somebody cleaned up by hand; the store has it
-        self._count(-1, -item.size)
-        self._tidy(os.path.dirname(item.path))
+        self._took(item)
 
     def set_aside(self, item: Item) -> str:
         """Out of the way, for a person to look at; the newest hundred are kept."""
-        folder = os.path.join(self.folder, "refused")
+        folder = os.path.join(self.folder, REFUSED)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for name in sorted(os.listdir(folder))[:-99]:
             os.unlink(os.path.join(folder, name))
-        path = os.path.join(folder, f"{time.time_ns():020d}-{item.key}.json")
-        os.replace(item.path, path)
-        self._count(-1, -item.size)
-        self._tidy(os.path.dirname(item.path))
-        return path
+        aside = os.path.join(folder, f"{time.time_ns():020d}-{item.name[:-5].rpartition('-')[2]}.json")
+        os.replace(item.path, aside)
+        self._took(item)
+        return aside
 
-    def adopt(self) -> "List[Item]":
-        """What processes left that are no more, oldest first."""
+    def _others(self) -> "Iterator[str]":
+        """Folders of processes that live, or are no more."""
         try:
             names = sorted(os.listdir(self.folder))
         except FileNotFoundError:
-            return []
-        mine: "Set[str]" = {os.path.basename(path) for path in self._adopted}
-        if self._own is not None:
-            mine.add(os.path.basename(self._own.path))
-        items: "List[Item]" = []
+            return
         for name in names:
-            if name in mine or name == "refused":
-                continue
             path = os.path.join(self.folder, name)
-            lock = _lock(os.path.join(path, "lock"), create=False)
+            if name != REFUSED and path not in self._adopted and (self._own is None or path != self._own.path):
+                yield path
+
+    def others(self) -> bool:
+        return any(True for _ in self._others())
+
+    def is_ahead(self, item: Item) -> bool:
+        """Another process has something of the same session in hand that was said before it, by one that is no more. What two
+        that live say at once in one session has no order."""
+        for path in self._others():
+            try:
+                names = os.listdir(path)
+            except OSError:
+                continue
+            if LEFT not in names or not item.mark:
+                continue
+            for name in names:
+                if name.endswith(".json"):
+                    ts, mark = _place_of(name)
+                    if mark == item.mark and ts < item.ts:
+                        return True
+        return False
+
+    def adopt(self) -> "List[Item]":
+        """What processes left that are no more. Why a folder could not be taken up is in `unread`; the next look tries again."""
+        self.unread = ""
+        items: "List[Item]" = []
+        for path in self._others():
+            lock = _lock(os.path.join(path, LOCK), create=False)
             if lock is None:
                 _remove_unlocked(path)
                 continue
-            self._adopted[path] = _Folder(path, lock)
-            items.extend(self._read(path))
-            self._tidy(path)
+            folder = Folder(path, lock, own=False)
+            try:
+                _make_left(path)
+                found = list(_items_in(folder))
+            except OSError as error:
+                folder.let_go()
+                self.unread = f"{path} cannot be taken up ({error})"
+                continue
+            folder.count, folder.size = len(found), sum(one.size for one in found)
+            self._adopted[path] = folder
+            items.extend(found)
+            self._tidy(folder)
         return items
+
+    def give_back(self) -> None:
+        """What others left is for others again."""
+        for folder in self._adopted.values():
+            folder.let_go()
+        self._adopted.clear()
 
     def close(self) -> None:
         """The process, or its last provider, is done: an empty folder goes."""
         if self._own is not None and self._own.remove():
             self._own = None
 
-    def _read(self, folder: str) -> "List[Item]":
-        items = []
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if not name.endswith(".json"):
-                if name != "lock":
-                    os.unlink(path)  # was being written when its process died: sync_turn had not returned
-                continue
-            try:
-                with open(path, "rb") as file:
-                    text = file.read()
-            except OSError:
-                continue  # not readable: it stays where it is, and so does its folder
-            key = name[:-5].rpartition("-")[2]
-            try:
-                body = json.loads(text)
-                item = Item(path, key, {**body, "kind": body["kind"], "session": body["session"]}, len(text), True)
-            except (ValueError, KeyError, TypeError):
-                self.set_aside(Item(path, key, {}, 0, False))
-                continue
-            self._count(1, item.size)
-            items.append(item)
-        return items
-
-    def _make_own(self) -> _Folder:
+    def _make_own(self) -> Folder:
         while self._own is None:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             # By time, so that what is older is taken up first.
             path = os.path.join(self.folder, f"{int(time.time() * 1000):013d}-{os.getpid()}-{secrets.token_hex(4)}")
             os.mkdir(path, 0o700)
             try:
-                lock = _lock(os.path.join(path, "lock"), create=True)
+                lock = _lock(os.path.join(path, LOCK), create=True)
             except FileNotFoundError:
                 continue
             if lock is not None:  # else another process took it for left behind, in the instant before the lock
-                self._own = _Folder(path, lock)
+                self._own = Folder(path, lock, own=True)
         return self._own
 
-    def _tidy(self, path: str) -> None:
-        folder = self._adopted.get(path)
-        if folder is not None and folder.remove():
-            del self._adopted[path]
+    def _took(self, item: Item) -> None:
+        item.folder.count -= 1
+        item.folder.size -= item.size
+        self._tidy(item.folder)
 
-    def _count(self, items: int, size: int) -> None:
-        self._items += items
-        self._bytes += size
+    def _tidy(self, folder: Folder) -> None:
+        if folder.count == 0 and folder is not self._own and folder.remove():
+            self._adopted.pop(folder.path, None)
 
 
-def _encoded(body: "Dict[str, Any]") -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+def _items_in(folder: Folder) -> "Iterator[Item]":
+    with os.scandir(folder.path) as entries:
+        for entry in entries:
+            if entry.name.endswith(".json"):
+                yield Item(folder, entry.name, entry.stat().st_size)
+            elif entry.name not in (LOCK, LEFT):
+                os.unlink(entry.path)  # was being written when its process died: sync_turn had not returned
+
+
+def _make_left(path: str) -> None:
+    try:
+        os.close(os.open(os.path.join(path, LEFT), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError:
+        pass  # a full disk: others do not wait for us then
 
 
 def _remove_unlocked(path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List
 
 MOST = 12_000  # characters of an answer
 SNIPPET = 700
@@ -77,7 +77,7 @@ def _limit(args: "Dict[str, Any]", default: int) -> int:
         raise BadArguments("limit must be a whole number from 1 to 50")
     try:
         number = int(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise BadArguments("limit must be a whole number from 1 to 50") from None
     return max(1, min(50, number))
 
@@ -128,11 +128,11 @@ def _search(ask: Ask, args: "Dict[str, Any]", about: "Dict[str, Any]") -> "Dict[
     return out
 
 
-def _get(ask: Ask, args: "Dict[str, Any]", _: "Dict[str, Any]") -> "Dict[str, Any]":
+def _get(ask: Ask, args: "Dict[str, Any]", about: "Dict[str, Any]") -> "Dict[str, Any]":
     number = _text(args, "id")
     kinds = {"po_": "memory.get_policy", "wm_": "memory.get_world", "sk_": "skill.get"}
     method = kinds.get(number[:3], "memory.get_trace")
-    found = ask(method, {"id": number})
+    found = ask(method, {"id": number, "namespace": about["namespace"]})
     if not isinstance(found, dict):
         return _unknown(number)
     if method != "memory.get_trace":
@@ -142,9 +142,9 @@ def _get(ask: Ask, args: "Dict[str, Any]", _: "Dict[str, Any]") -> "Dict[str, An
     return out
 
 
-def _timeline(ask: Ask, args: "Dict[str, Any]", _: "Dict[str, Any]") -> "Dict[str, Any]":
+def _timeline(ask: Ask, args: "Dict[str, Any]", about: "Dict[str, Any]") -> "Dict[str, Any]":
     number = _text(args, "episode_id")
-    traces = (ask("memory.timeline", {"episodeId": number}) or {}).get("traces") or []
+    traces = (ask("memory.timeline", {"episodeId": number, "namespace": about["namespace"]}) or {}).get("traces") or []
     shown = traces[-50:]
     each = max(120, MOST // (3 * max(1, len(shown))))
     out: "Dict[str, Any]" = {"turns": [_trace(one, each) for one in shown]}
@@ -183,27 +183,41 @@ _TOOLS: "Dict[str, Callable[[Ask, Dict[str, Any], Dict[str, Any]], Dict[str, Any
 }
 
 
+def _shortened(value: Any, most: int) -> Any:
+    """With no text in it that is longer."""
+    if isinstance(value, str):
+        return _short(value, most)
+    if isinstance(value, dict):
+        return {name: _shortened(one, most) for name, one in value.items()}
+    return [_shortened(one, most) for one in value] if isinstance(value, list) else value
+
+
 def _fitted(answer: "Dict[str, Any]") -> str:
-    """As JSON; lists lose their last members until it fits."""
+    """As JSON, which says some characters with two or six: lists lose their last members, and then texts their ends, until it
+    fits."""
     text = json.dumps(answer, ensure_ascii=False)
-    lists: "List[Tuple[str, List[Any]]]" = [(name, value) for name, value in answer.items() if isinstance(value, list)]
-    while len(text) > MOST and lists and lists[0][1]:
-        name, members = lists[0]
-        answer = {**answer, name: members[: len(members) // 2], "note": "shortened; ask for less, or for one by its id"}
-        lists = [(name, answer[name])]
-        text = json.dumps(answer, ensure_ascii=False)
+    note = {"note": "shortened; ask for less, or for one by its id"}
+    for name, members in [(name, value) for name, value in answer.items() if isinstance(value, list)]:
+        while len(text) > MOST and len(members) > 1:
+            members = members[: len(members) // 2]
+            answer = {**answer, name: members, **note}
+            text = json.dumps(answer, ensure_ascii=False)
+    most = MOST
+    while len(text) > MOST and most > 0:
+        most = most * 3 // 4
+        text = json.dumps({**_shortened(answer, most), **note}, ensure_ascii=False)
     return text
 
 
 def failure(message: str, code: str) -> str:
-    return json.dumps({"error": message, "code": code}, ensure_ascii=False)
+    return json.dumps({"error": _short(message), "code": code}, ensure_ascii=False)
 
 
 def handle(name: str, args: Any, about: "Dict[str, Any]", ask: Ask) -> str:
     """Raises only what `ask` raises."""
     tool = _TOOLS.get(name)
     if tool is None:
-        return failure(f"there is no tool {name}; there are: {', '.join(_TOOLS)}", "unknown_tool")
+        return failure(f"there is no tool {str(name)[:100]}; there are: {', '.join(_TOOLS)}", "unknown_tool")
     if not isinstance(args, dict):
         return failure("the arguments must be an object", "invalid_argument")
     try:

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import time
 import unittest
 from typing import Any, Callable, Dict, List, Optional
+from unittest import mock
 
 import sampler
 import sim
@@ -37,13 +39,23 @@ class Sampler:
 
     def __init__(self, data: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "sampler.py"), data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, os.path.join(HERE, "sampler.py"), data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
         assert self._process.stdout is not None
         self._process.stdout.readline()
+        self.most = 0
+
+    def wait_for(self, count: int, within: float = 20.0) -> None:
+        """Until so many were seen at once: a helper that lives shortly must not slip between two looks."""
+        assert self._process.stdout is not None
+        end = time.monotonic() + within
+        while self.most < count:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"{count} helpers were never seen at once"
+            self.most = int(self._process.stdout.readline())
 
     def stop(self) -> "Dict[str, int]":
-        out, _ = self._process.communicate("", timeout=30)
+        out, _ = self._process.communicate(b"", timeout=30)
         return dict(json.loads(out.splitlines()[-1]))
 
 
@@ -65,7 +77,8 @@ class HermesTest(unittest.TestCase):
         self.log = Captured()
         logging.getLogger("holdfast").addHandler(self.log)
         sim.Host.rebuild_manager()
-        sim.Host.llm_calls.clear()
+        for calls in (sim.Host.llm_calls, sim.Host.llm_words, sim.Host.llm_homes):
+            calls.clear()  # type: ignore[attr-defined]
         sim.Host.install_modules()
         self._sampler: "Optional[Sampler]" = None
 
@@ -77,10 +90,15 @@ class HermesTest(unittest.TestCase):
         eventually(lambda: not self.helpers())
         for pid in self.helpers():
             os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not sampler.keepers_of(os.path.join(self.home, "hf")))
         self._directory.cleanup()
 
     def sample(self) -> None:
         self._sampler = Sampler(self.data)
+
+    def seen(self, count: int = 1) -> None:
+        assert self._sampler is not None
+        self._sampler.wait_for(count)
 
     def sampled(self) -> "Dict[str, int]":
         assert self._sampler is not None
@@ -107,6 +125,17 @@ class HermesTest(unittest.TestCase):
             traces += page
             if len(page) < 1000:
                 return traces[::-1]
+
+    def old_enough(self, provider: Any) -> None:
+        """Until its helper is none that has just been started, which alone is waited for."""
+        self.assertTrue(eventually(lambda: bool(self.ask(provider, "core.health")["uptimeMs"] > 1000)))
+
+    def asked_in(self, provider: Any, act: "Callable[[], Any]") -> "List[str]":
+        """The requests that were waited for. How long they take is the machine's affair, which they are is not."""
+        hold = provider._link.hold()
+        with mock.patch.object(hold, "request", wraps=hold.request) as request:
+            act()
+        return [str(call.args[0]) for call in request.call_args_list]
 
     def noisy(self) -> str:
         """From here on the helper has bad manners; returns the file of the answers it gets."""

@@ -23,7 +23,7 @@ def main(plugin: str, home: str, session: str, first: str, last: str, question: 
     provider = sim.load_provider(plugin)
     provider.initialize(session, hermes_home=home, platform="cli")
     if question:
-        say("recalled " + ("yes" if fact in provider.prefetch(question, session_id=session) else "no"))
+        say("recalled " + ("yes" if fact in sim.recall_when_open(provider, question, session) else "no"))
     for turn in range(int(first), int(last)):
         text = f"turn {turn} of process {os.getpid()}"
         if turn % 3 == 0:

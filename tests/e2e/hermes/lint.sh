@@ -8,8 +8,8 @@ trap 'rm -rf "$cache"' EXIT
     --cache-dir "$cache" hermes)
 (cd tests/e2e/hermes && MYPYPATH=. /usr/bin/mypy --strict --python-version 3.11 --cache-dir "$cache" ./*.py)
 /usr/bin/python3 -m flake8 --max-line-length 130 adapters/hermes tests/e2e/hermes bench/hermes
-# No threads, processes or pipes of its own.
-if grep -nE 'subprocess|Popen|os\.(fork|pipe|spawn|posix_spawn|system)\b|Thread\(|multiprocessing|concurrent|socket' adapters/hermes/*.py; then
+# No threads, processes or pipes of its own, and no sleep where a request can wait.
+if grep -nE 'sleep|subprocess|Popen|os\.(fork|pipe|spawn|posix_spawn|system)\b|Thread\(|multiprocessing|concurrent|socket' adapters/hermes/*.py; then
     exit 1
 fi
 # A checker that finds nothing wrong in something wrong is none.

@@ -41,7 +41,8 @@ def main() -> int:
             continue
         if message.get("method") == "memory.search":
             asked += 1
-            wish = {"messages": [{"role": "user", "content": message["params"]["query"]}]}
+            said = [{"role": "user", "content": message["params"]["query"]}]
+            wish = {"messages": said, "maxTokens": 64, "timeoutMs": 2500}
             request = {"jsonrpc": "2.0", "id": f"srv-{asked}", "method": "host.llm.complete", "params": wish}
             with out:
                 os.write(1, json.dumps(request).encode() + b"\n")

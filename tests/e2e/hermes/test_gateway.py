@@ -15,6 +15,7 @@ import unittest
 from typing import List, Optional, Tuple
 
 import gateway
+import sampler
 from common import HERE, PROGRAMS, eventually
 
 GATEWAY = [sys.executable, os.path.join(HERE, "gateway.py")]
@@ -27,11 +28,13 @@ class Gateway(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.home = os.path.realpath(directory.name)
         self.record = os.path.join(self.home, "gateway.pid")
+        self.own_record = os.path.join(self.home, "of-holdfast.pid")
         self.environment = {**os.environ, "HOLDFAST_HOME": os.path.join(self.home, "hf")}
 
     def start(self, *options: str, gateway_options: "Tuple[str, ...]" = ()) -> "subprocess.Popen[str]":
-        command = [os.path.join(PROGRAMS, "holdfast"), "run", "--slot", "gateway", "--pidfile", self.record, "--pidfile-format",
-                   "json", "--adopt", self.record, *options, "--", *GATEWAY, self.record, *gateway_options]
+        """As docs/hermes.md has it, and with a PID file of our own beside it."""
+        command = [os.path.join(PROGRAMS, "holdfast"), "run", "--slot", "gateway", "--pidfile", self.own_record,
+                   "--pidfile-format", "json", "--adopt", self.record, *options, "--", *GATEWAY, self.record, *gateway_options]
         return self._started(command)
 
     def start_bare(self, *options: str) -> "subprocess.Popen[str]":
@@ -92,6 +95,8 @@ class Gateway(unittest.TestCase):
         os.kill(old, signal.SIGKILL)
         first.kill()
         self.assertTrue(eventually(lambda: not self.gateways()))
+        # The slot is free when the keeper has seen to the end of all that it kept.
+        self.assertTrue(eventually(lambda: not sampler.keepers_of(self.environment["HOLDFAST_HOME"])))
         with open(self.record, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["pid"], old, "and the record is still there")
         second = self.start()
@@ -114,6 +119,25 @@ class Gateway(unittest.TestCase):
             self.up(started)
             self.assertIsNone(stranger.poll(), "a stranger was ended")
             self._end(started)
+
+    def test_gateways_of_every_age_start_beside_a_record_of_our_own(self) -> None:
+        for age in ((), ("--older",)):
+            started = self.start(gateway_options=age)
+            pid = self.up(started)
+            with open(self.own_record, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["pid"], started.pid)
+            self.assertEqual(gateway.read(self.record)["pid"], pid)
+            self._end(started)
+            self.assertEqual([os.path.exists(one) for one in (self.record, self.own_record)], [False, False])
+
+    def test_control_a_record_of_ours_in_the_place_of_its_own_is_taken_for_another_gateway(self) -> None:
+        """Why the page does not say `--pidfile gateway.pid`: an older gateway believes it, and ends."""
+        self.own_record = self.record
+        started = self.start(gateway_options=("--older",))
+        out, _ = started.communicate(timeout=20)
+        self.assertEqual((started.returncode, out), (1, f"already running: {started.pid}\n"))
+        started = self.start()  # one of today has a lock, and is not misled
+        self.up(started)
 
     def test_a_record_without_a_start_time_proves_nothing(self) -> None:
         for policy in ("refuse", "replace"):

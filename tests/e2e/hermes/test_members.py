@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -10,7 +11,8 @@ import stat
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List
+import types
+from typing import Any, Callable, Dict, List
 
 import sim
 from common import PLUGIN, HermesTest, eventually, main
@@ -30,8 +32,17 @@ class Members(HermesTest):
         self.assertEqual(provider.recall_status(), sim.RecallStatus("Holdfast memory", 1))
         provider.prefetch("zzz")
         self.assertIsNone(provider.recall_status(), "of the last prefetch only")
-        broken = type("Broken", (sim.MemoryProvider,), {name: None for name in sim.MEMBERS[1:]})
-        with self.assertRaises(TypeError):  # the control: one member is missing
+        own = type(provider)
+        self.assertEqual([name for name in sim.MEMBERS if name not in vars(own)], [], "each of its own")
+        for name in sim.MEMBERS[1:]:
+            theirs = inspect.signature(getattr(sim.MemoryProvider, name)).parameters
+            ours = inspect.signature(getattr(own, name)).parameters
+            any_word = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in ours.values())
+            for word, parameter in theirs.items():
+                known = any_word or word in ours or parameter.kind is inspect.Parameter.VAR_KEYWORD
+                self.assertTrue(known, f"{name} does not take {word}")
+        broken = type("Broken", (sim.MemoryProvider,), {"name": "broken", "is_available": None, "get_tool_schemas": None})
+        with self.assertRaises(TypeError):  # the control: initialize() is missing
             broken()
 
     def test_what_is_remembered_is_for_the_user_alone(self) -> None:
@@ -77,7 +88,7 @@ class Members(HermesTest):
         os.kill(pid, signal.SIGSTOP)
         began = time.monotonic()
         self.assertEqual(provider.prefetch("stood still"), "")
-        self.assertLess(time.monotonic() - began, 7.5, "the host gives up at 8 s")
+        self.assertLess(time.monotonic() - began, 6.0, "the host gives up at 8 s")
         provider.sync_turn("while it stood still", "y")
         self.assertEqual(len(self.log.messages), 1, self.log.messages)
         os.kill(pid, signal.SIGCONT)
@@ -158,7 +169,14 @@ class Members(HermesTest):
             provider.save_config({"users": "mixed"}, self.home)
         os.environ["HERMES_HOME"] = self.home
         self.addCleanup(lambda: os.environ.pop("HERMES_HOME"))
-        self.assertEqual(provider.backup_paths(), [os.path.join(self.home, "holdfast")])
+        self.assertEqual(provider.backup_paths(), [], "the host's backup has its home anyway")
+        elsewhere = os.path.join(self.home, "elsewhere")
+        os.makedirs(os.path.join(elsewhere, "data"))
+        os.makedirs(os.path.join(self.home, "linked"))
+        os.symlink(os.path.join(elsewhere, "data"), os.path.join(self.home, "linked", "holdfast"))
+        os.environ["HERMES_HOME"] = os.path.join(self.home, "linked")
+        self.assertEqual(provider.backup_paths(), [os.path.join(elsewhere, "data")])
+        os.environ["HERMES_HOME"] = self.home
         off = self.provider("off")
         off.sync_turn("not recalled", "yes")
         self.assertEqual(len(self.stored(off)), 1)
@@ -220,11 +238,42 @@ class Members(HermesTest):
         self.assertEqual((whole["id"], whole["episode_id"]), (trace["id"], trace["episodeId"]))
         turns = provider.handle_tool_call("holdfast_timeline", {"episode_id": trace["episodeId"]})
         self.assertEqual(len(json.loads(turns)["turns"]), 12)
-        self.assertLess(len(turns), 13_000)
+        self.assertLessEqual(len(turns), 12_000)
         self.assertEqual(tool(provider, "holdfast_skill_list")["skills"][0]["id"], skill)
         self.assertEqual(tool(provider, "holdfast_skill_get", id=skill)["text"], "80 degrees")
         self.assertEqual(tool(provider, "holdfast_environment")["environment"][0]["id"], world)
         self.assertEqual(tool(provider, "holdfast_get", id=world)["text"], "in the kitchen")
+
+    def test_no_answer_of_a_tool_is_longer_than_it_says(self) -> None:
+        provider = self.provider()
+        hold = provider._link.hold()
+        ids = [hold.request("skill.add", {"title": '"' * 500, "body": body * 6000})["id"] for body in ('"\n', "\0", "\x01", "é")]
+        for number in range(3):
+            provider.sync_turn('"\n' * 3000 + str(number), '\t"' * 3000)
+        trace = self.stored(provider)[0]
+        asked: "List[Any]" = [("holdfast_skill_get", {"id": one}) for one in ids] + [
+            ("holdfast_get", {"id": trace["id"]}), ("holdfast_get", {"id": ids[0]}), ("holdfast_skill_list", {}),
+            ("holdfast_timeline", {"episode_id": trace["episodeId"]}), ("holdfast_get", {"id": "\x01" * 9000}),
+            ("holdfast_search", {"query": '"' * 9000, "limit": 50}), ("\x01" * 9000, {}),
+        ]
+        for name, args in asked:
+            text = provider.handle_tool_call(name, args)
+            self.assertLessEqual(len(text), 12_000, (name, args))
+            json.loads(text)
+        self.assertGreater(len(provider.handle_tool_call("holdfast_skill_get", {"id": ids[0]})), 8000, "and not much less")
+
+    def test_tools_see_only_the_memory_of_their_own_context(self) -> None:
+        user = self.provider("s1")
+        user.sync_turn("of the user", "x")
+        trace = self.stored(user)[0]
+        for words in ({"agent_context": "subagent"}, {"agent_context": "cron"}):
+            other = self.provider("s1", **words)
+            self.assertEqual(tool(other, "holdfast_get", id=trace["id"])["code"], "not_found")
+            self.assertEqual(tool(other, "holdfast_timeline", episode_id=trace["episodeId"])["code"], "episode_not_found")
+            with self.assertRaises(Exception):
+                self.ask(other, "memory.timeline", episodeId=trace["episodeId"], namespace=other._link.namespace, limit=5)
+        self.assertEqual(tool(user, "holdfast_get", id=trace["id"])["user"], "of the user")
+        self.assertEqual(len(tool(user, "holdfast_timeline", episode_id=trace["episodeId"])["turns"]), 1)
 
     def test_tools_answer_bad_arguments_with_json_errors(self) -> None:
         provider = self.provider()
@@ -237,6 +286,8 @@ class Members(HermesTest):
             ("holdfast_search", {"query": "  "}, "invalid_argument"),
             ("holdfast_search", {"query": "x", "limit": "many"}, "invalid_argument"),
             ("holdfast_search", {"query": "x", "limit": [1]}, "invalid_argument"),
+            ("holdfast_search", {"query": "x", "limit": float("inf")}, "invalid_argument"),
+            ("holdfast_search", {"query": "x", "limit": float("nan")}, "invalid_argument"),
             ("holdfast_search", None, "invalid_argument"),
             ("holdfast_search", [1], "invalid_argument"),
             ("no_such_tool", {}, "unknown_tool"),
@@ -248,15 +299,15 @@ class Members(HermesTest):
 
     def test_what_happened_in_a_turn_is_kept_with_it(self) -> None:
         provider = self.provider()
-        manager = sim.Host.manager
-        for number in range(3):
-            words = {"tool_name": "terminal", "args": {"n": number}, "session_id": "s1", "tool_call_id": f"c{number}"}
-            manager.invoke_hook("post_tool_call", result='{"error": "no"}', duration_ms=5, **words)
-        hints = manager.invoke_hook("transform_tool_result", tool_name="terminal", result="no", session_id="s1")
-        self.assertEqual(len(hints), 1)
-        self.assertIn("holdfast_search", hints[0])
+        shown = [
+            sim.Host.tool_called("s1", "terminal", {"n": number}, '{"error": "no"}', number=f"c{number}", turn="t1")
+            for number in range(3)
+        ]
+        self.assertEqual(shown[:2], ['{"error": "no"}'] * 2)
+        self.assertTrue(shown[2].startswith('{"error": "no"}') and "holdfast_search" in shown[2], shown[2])
+        sim.Host.tool_called("s1", "write", {}, '{"error": "no"}', turn="t1", status="blocked", error_type="plugin_block")
         history = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y", "reasoning": "I thought so"}]
-        manager.invoke_hook("post_llm_call", session_id="s1", conversation_history=history)
+        sim.Host.turn_finished("s1", "x", "y", history, "t1")
         provider.sync_turn("with tools", "done", session_id="s1")
         messages: "List[Dict[str, Any]]" = [
             {"role": "user", "content": "from messages"},
@@ -266,9 +317,77 @@ class Members(HermesTest):
         ]
         provider.sync_turn("from messages", "done", session_id="s1", messages=messages)
         first, second = self.stored(provider)
-        self.assertEqual([one["errorCode"] for one in first["toolCalls"]], ["error"] * 3)
+        self.assertEqual([one["errorCode"] for one in first["toolCalls"]], ["tool_error"] * 3 + ["plugin_block"])
         self.assertEqual(first["agentThinking"], "I thought so")
         self.assertEqual([(one["name"], one["output"]) for one in second["toolCalls"]], [("read", "text")])
+
+    def test_a_tool_that_is_blocked_has_not_failed(self) -> None:
+        provider = self.provider()
+        for _ in range(4):
+            shown = sim.Host.tool_called("s1", "write", {}, '{"error": "no"}', status="blocked", error_type="plugin_block")
+            self.assertEqual(shown, '{"error": "no"}')
+        provider.shutdown()
+
+    def test_calls_of_another_turn_under_the_same_session_are_not_its_own(self) -> None:
+        provider = self.provider()
+        sim.Host.tool_called("s1", "mine", {}, "ok", turn="t1")
+        sim.Host.tool_called("s1", "reviewers", {}, "ok", turn="review of t0")
+        sim.Host.turn_finished("s1", "first", "done", [], "t1")
+        sim.Host.tool_called("s1", "next", {}, "ok", turn="t2")  # before the worker came to the sync of the first
+        provider.sync_turn("first", "done", session_id="s1")
+        sim.Host.turn_finished("s1", "second", "done", [], "t2")
+        provider.sync_turn("second", "done", session_id="s1")
+        # A host of an age without turn ids: whatever was heard since the last sync.
+        sim.Host.tool_called("s1", "old", {}, "ok")
+        provider.sync_turn("third", "done", session_id="s1")
+        names = [[call["name"] for call in one["toolCalls"]] for one in self.stored(provider)]
+        self.assertEqual(names, [["mine"], ["next"], ["old"]])
+
+    def test_a_reviewer_does_not_take_the_events_of_the_agent_it_reviews(self) -> None:
+        agent = sim.Agent(PLUGIN, self.home, "s1")
+        reviewer = self.provider("s1", agent_context="flush")  # a slow one: it is there all the time
+        for turn in range(3):
+            agent.turn(f"turn {turn}", "done", tools=["a", "b"])
+            self.assertTrue(agent.manager.settle())
+            self.stored(agent.provider)  # the next turn can only recall what is there by then
+        reviewer.shutdown()
+        agent.manager.drain()
+        calls = [[(call["name"], "startedAt" in call) for call in one["toolCalls"]] for one in self.stored(agent.provider)]
+        self.assertEqual(calls, [[("a", True), ("b", True)]] * 3, "with the times that only the hooks tell")
+        self.assertEqual(agent.said[:1], ["* Holdfast memory: 1"], "the second turn recalled the first")
+        agent.manager.shutdown_all()
+
+    def test_a_turn_that_was_taken_back_is_not_judged(self) -> None:
+        provider = self.provider()
+        provider.sync_turn("taken back", "x")
+        sim.Host.tool_called("s1", "half", {}, "ok", turn="t1")
+        provider.on_session_switch("s1", rewound=True)
+        provider.on_turn_start(2, "Verifier feedback: failed")
+        provider.sync_turn("instead", "y")
+        traces = self.stored(provider)
+        self.assertEqual([one["toolCalls"] for one in traces], [[], []])
+        self.assertEqual(self.ask(provider, "memory.get_trace", id=traces[0]["id"])["feedback"], [])
+        self.assertEqual(traces[0]["episodeId"], traces[1]["episodeId"])
+
+    def test_what_the_host_notes_belongs_to_the_session_it_names(self) -> None:
+        provider = self.provider("own")
+        metadata = {"write_origin": "assistant_tool", "session_id": "named", "platform": "cli", "tool_name": "memory"}
+        sim.MemoryManager(provider).on_memory_write("add", "memory", "likes quinces", metadata)
+        provider.on_memory_write("add", "user", "has a kettle")
+        self.assertEqual([one["sessionId"] for one in self.stored(provider)], ["named", "own"])
+
+    def test_what_the_host_takes_back_is_not_recalled(self) -> None:
+        provider = self.provider()
+        provider.sync_turn("I am allergic to peanuts", "noted")
+        for note in ("allergic to peanuts", "drinks oolong", "lives in Ghent"):
+            provider.on_memory_write("add", "user", note)
+        provider.on_memory_write("remove", "user", "", metadata={"previous_content": "allergic to peanuts"})
+        provider.on_memory_write("replace", "user", "drinks sencha", metadata={"old_text": "oolong"})
+        provider.on_memory_write("remove", "user", "never noted")
+        self.assertEqual([one["agentText"] for one in self.stored(provider)], ["noted", "lives in Ghent", "drinks sencha"],
+                         "what was said stays; what was noted and taken back goes")
+        self.assertNotIn("oolong", provider.prefetch("what does the user drink, oolong?"))
+        self.assertEqual(self.log.messages, [])
 
     def test_verifier_feedback_is_bound_to_the_turn_it_judges(self) -> None:
         provider = self.provider()
@@ -317,6 +436,17 @@ class Members(HermesTest):
             self.stored(first)
             second = self.provider("b", hermes_home=home, user_id="2")
             self.assertEqual("medlar" in second.prefetch("medlar secret"), shared)
+            # In a group they are in one session of the host.
+            both = [self.provider("group", hermes_home=home, user_id=user) for user in ("1", "2")]
+            for number, one in enumerate(both):
+                one.sync_turn(f"loquat of user {number}", "kept", session_id="group")
+                self.stored(one)
+            for number, one in enumerate(both):
+                recalled = one.prefetch("loquat", session_id="group")
+                found = json.dumps(tool(one, "holdfast_search", query="loquat"))
+                for text in (recalled, found):
+                    self.assertIn(f"loquat of user {number}", text)
+                    self.assertEqual(f"loquat of user {1 - number}" in text, shared, choice)
 
     def test_profiles_never_mix(self) -> None:
         one, two = (os.path.join(self.home, name) for name in ("one", "two"))
@@ -337,7 +467,7 @@ class Members(HermesTest):
         provider.prefetch("anything")
         provider.on_delegation("task", "result", child_session_id="child")
         provider.on_memory_write("add", "user", "a fact")
-        sim.Host.manager.invoke_hook("post_tool_call", tool_name="t", args={}, result="r", session_id="old")
+        sim.Host.tool_called("old", "t", {}, "r")
         provider.sync_turn("again in the new one", "c")
         provider.on_session_switch("old", parent_session_id="new")
         provider.sync_turn("resumed", "d")
@@ -363,51 +493,117 @@ class Members(HermesTest):
         provider.prefetch("x")
         self.assertEqual(conversation.handle.open_on, 2)
 
-    def test_the_model_is_asked_through_the_newest_provider_and_falls_to_a_survivor(self) -> None:
+    def asked(self) -> "Callable[[Any, str], Dict[str, Any]]":
+        """From here on the helper asks for a model at each search; gives what it is answered."""
         answers = self.noisy()
+        count = 0
 
-        def answered(count: int) -> "List[Dict[str, Any]]":
-            def there() -> bool:
-                return os.path.exists(answers) and len(open_lines(answers)) >= count
+        def search(provider: Any, query: str) -> "Dict[str, Any]":
+            nonlocal count
+            count += 1
+            tool(provider, "holdfast_search", query=query)
+            self.assertTrue(eventually(lambda: os.path.exists(answers) and len(open_lines(answers)) >= count))
+            return dict(json.loads(open_lines(answers)[count - 1]))
 
-            self.assertTrue(eventually(there))
-            return [json.loads(one) for one in open_lines(answers)]
+        return search
 
-        old, new = self.provider("old"), self.provider("new")
-        tool(old, "holdfast_search", query="first")
-        self.assertEqual(answered(1)[0]["result"]["text"], "said first")
+    def test_the_model_is_asked_through_the_newest_provider_and_falls_to_a_survivor(self) -> None:
+        search = self.asked()
+        old = self.provider("old")
+        with sim.profile("/the/new/profile"):
+            new = self.provider("new")
+        self.assertEqual(search(old, "first")["result"]["text"], "said first")
         new.shutdown()
-        tool(old, "holdfast_search", query="second")
-        self.assertEqual(answered(2)[1]["result"]["text"], "said second")
+        self.assertEqual(search(old, "second")["result"]["text"], "said second")
         self.assertEqual(sim.Host.llm_calls, ["first", "second"])
+        self.assertEqual(sim.Host.llm_words[0], {"task": "memory", "model": None, "max_tokens": 64, "timeout": 2.5})
+        self.assertEqual(sim.Host.llm_homes, ["/the/new/profile", ""], "each with the profile that it was made for")
+        self.assertEqual(self.log.messages, [])
+
+    def test_models_of_other_ages_and_none(self) -> None:
+        search = self.asked()
+        provider = self.provider()
+        client = types.SimpleNamespace(chat=types.SimpleNamespace(completions=types.SimpleNamespace()))
+        asked: "List[Any]" = []
+
+        def create(**words: Any) -> Any:
+            asked.append(words)
+            return {"choices": [{"message": {"content": [{"type": "text", "text": "<think>hm</think>in parts"}]}}]}
+
+        client.chat.completions.create = create
+        sim.Host.older_client(client)
+        self.assertEqual(search(provider, "one")["result"]["text"], "in parts")
+        self.assertEqual((asked[0]["model"], asked[0]["max_tokens"]), ("old-model", 64))
+        client.chat.completions.create = lambda **_: sim.answer(None)
+        self.assertIn("answered nothing", search(provider, "two")["error"]["message"])
+        sim.Host.older_client(None)
+        self.assertIn("no model is set up", search(provider, "three")["error"]["message"])
         sim.Host.install_modules()
         del sys.modules["agent.auxiliary_client"].call_llm
-        tool(old, "holdfast_search", query="third")
-        self.assertIn("offers no model", answered(3)[2]["error"]["message"])
+        self.assertIn("offers no model", search(provider, "four")["error"]["message"])
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
+        self.assertIn("auxiliary.memory", self.log.messages[0])
+        sim.Host.install_modules()
+        self.assertEqual(search(provider, "five")["result"]["text"], "said five")
+
+    def test_a_model_that_fails_or_is_called_off_is_told_once(self) -> None:
+        search = self.asked()
+        provider = self.provider()
+
+        class CalledOff(BaseException):
+            pass
+
+        for failure in (RuntimeError("no key"), CalledOff(), TimeoutError()):
+            sys.modules["agent.auxiliary_client"].call_llm = raising(failure)  # type: ignore[attr-defined]
+            self.assertIn("error", search(provider, "anything"))
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
 
     def test_prefetch_returns_at_once_while_the_store_is_opening_and_says_so(self) -> None:
-        # Another process has the home and does not let go: for our helper the store stays closed.
+        # Another process has the home, and cannot be reached: for our helper the store stays closed.
         program = os.path.join(PLUGIN, "lib", "holdfast", "holdfast-memory")
         os.makedirs(self.data)
         words = [program, "--home=" + self.data, "--no-viewer"]
-        stopped = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        assert stopped.stdin is not None and stopped.stdout is not None
-        stopped.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"session.open","params":{"agent":"x"}}\n')
-        stopped.stdout.readline()
-        stopped.send_signal(signal.SIGSTOP)
+        owner = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert owner.stdin is not None and owner.stdout is not None
+        owner.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"session.open","params":{"agent":"x"}}\n')
+        owner.stdout.readline()
+        os.unlink(os.path.join(self.data, "memory.sock"))
         provider = self.provider()
-        provider.prefetch("warm up")
-        began = time.monotonic()
-        self.assertEqual(provider.prefetch("anything"), "")
-        self.assertLess(time.monotonic() - began, 5.0)
-        self.assertIn("opening", provider.recall_status().provider_label)
-        began = time.monotonic()
-        provider.sync_turn("said while it opens", "kept")
-        self.assertLess(time.monotonic() - began, 5.0)
-        stopped.kill()
-        stopped.communicate()
-        self.assertEqual([one["userText"] for one in self.stored(provider)], ["said while it opens"])
-        self.assertIn("said while it opens", provider.prefetch("opens"))
+        self.old_enough(provider)
+        for _ in range(3):
+            asked = self.asked_in(provider, lambda: self.assertEqual(provider.prefetch("anything"), ""))
+            self.assertEqual(asked, ["core.health"], "nothing that would wait for the store")
+            self.assertIn("opening", provider.recall_status().provider_label)
+            self.assertEqual(self.asked_in(provider, lambda: provider.sync_turn("said while it opens", "kept")), [])
+        owner.kill()
+        owner.communicate()
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["said while it opens"] * 3)
+        self.assertIn("said while it opens", sim.recall_when_open(provider, "opens"))
+
+    def test_a_request_that_went_with_its_owner_is_made_again_and_not_for_ever(self) -> None:
+        provider = self.provider()
+        module = sys.modules[type(provider).__module__.rpartition(".")[0] + ".link"]
+        lost = provider._link.shared.package.RemoteError(-32000, "gone", {"code": "transport_closed"}, 1)
+        tried: "List[float]" = []
+
+        def ask(left: float, answers_at: int) -> str:
+            tried.append(left)
+            if len(tried) < answers_at:
+                raise lost
+            return "here"
+
+        self.assertEqual(module.again(lambda left: ask(left, 3), time.monotonic() + 5), "here")
+        self.assertEqual(len(tried), 3)
+        with self.assertRaises(type(lost)):
+            module.again(lambda left: ask(left, 10**6), time.monotonic() + 5)
+        self.assertLess(len(tried), 50)
+        tried.clear()
+        with self.assertRaises(type(lost)):
+            module.again(lambda left: ask(left, 10**6), time.monotonic() - 1)
+        self.assertEqual(len(tried), 1, "no time, no second one")
+        with self.assertRaises(ZeroDivisionError):
+            module.again(lambda left: 1 // 0, time.monotonic() + 5)
+        provider.shutdown()
 
     def test_the_queue_is_bounded_and_says_so_once(self) -> None:
         provider = self.provider()
@@ -449,6 +645,13 @@ class Members(HermesTest):
         self.assertEqual(provider.prefetch("half \ud800"), provider.prefetch("half \ud800"))
         self.assertEqual(len(self.stored(provider)), 3)
         self.assertEqual(self.log.messages, [])
+
+
+def raising(failure: BaseException) -> "Callable[..., Any]":
+    def call(task: "Any" = None, **_: Any) -> Any:
+        raise type(failure)(*failure.args)  # a new one: what is raised keeps those alive through whom it went
+
+    return call
 
 
 def open_lines(path: str) -> "List[str]":
