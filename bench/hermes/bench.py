@@ -104,6 +104,38 @@ def fill(plugin: str, data: str, traces: int) -> None:
     raw.close()
 
 
+def leave_behind(plugin: str, home: str, turns: int) -> None:
+    """As a host does that was killed while nothing could be stored; without waiting for the disk each time."""
+    code = (
+        "import logging, os, sys; sys.path.insert(0, sys.argv[1]); import sim; logging.disable(50)\n"
+        "p = sim.load_provider(sys.argv[2]); p.initialize('dead', hermes_home=sys.argv[3]); os.fsync = lambda fd: None\n"
+        "for n in range(int(sys.argv[4])): p.sync_turn(f'turn {n} ' + 'w' * 3000, 'ok')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(sim.__file__)), plugin, home, str(turns)]
+    subprocess.run(words, env={**os.environ, "HOLDFAST_MEMORY": "/bin/false"}, stderr=subprocess.DEVNULL)
+
+
+def backlog(plugin: str, turns: int) -> None:
+    home = new_home()
+    leave_behind(plugin, home, turns)
+    provider = sim.load_provider(plugin)
+    row(f"`initialize()`, with {turns:,} turns of a dead host waiting", ms(lambda: provider.initialize("s", hermes_home=home)),
+        None, "under 30 ms")
+    while provider.recall_status() is None and not provider.prefetch("turn 7"):
+        time.sleep(0.01)
+    outbox, began = provider._link.outbox, time.perf_counter()
+    synced, recalled = [], []
+    while len(outbox):
+        synced.append(ms(lambda: provider.sync_turn("said meanwhile", "ok")))
+        recalled.append(ms(lambda: provider.prefetch("turn 77")))
+        time.sleep(0.1)
+    row("`sync_turn` while they are stored", median(synced), None, "")
+    row("`prefetch` while they are stored", median(recalled), None, "")
+    row("all of them stored, each", (time.perf_counter() - began) * 1000 / turns, None, "")
+    provider.shutdown()
+
+
 def main(plugin: str, traces: int) -> int:
     print(f"The load of the machine was {os.getloadavg()[0]:.1f} when it began; ratios are to the baseline of the same run.\n")
     print("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|")
@@ -161,6 +193,7 @@ def main(plugin: str, traces: int) -> int:
     for one in many:
         one.shutdown()
     provider.shutdown()
+    backlog(plugin, 9_000)
     return 0
 
 

@@ -146,12 +146,13 @@ int main(int argc, char** argv) {
         return 1;
     }
     std::ranges::sort(times);
-    std::printf("evidence recall    @5      @10     @25     questions\n");
+    std::printf("| evidence recall | @5 | @10 | @25 | questions |\n|---|---|---|---|---|\n");
     for (const auto& [category, sums] : by_category) {
         const auto name = category == 0 ? std::string("all") : "category " + std::to_string(category);
-        std::printf("%-15s  %.4f  %.4f  %.4f  %6d\n", name.c_str(), sums.recall[0] / sums.questions,
+        std::printf("| %s | %.4f | %.4f | %.4f | %d |\n", name.c_str(), sums.recall[0] / sums.questions,
                     sums.recall[1] / sums.questions, sums.recall[2] / sums.questions, sums.questions);
     }
-    std::printf("time of a search, median: %.2f ms\n", static_cast<double>(times[times.size() / 2]) / 1000);
+    std::printf("\nTime of a search, median: %.2f ms.\n",
+                static_cast<double>(times[times.size() / 2]) / 1000);
     return 0;
 }

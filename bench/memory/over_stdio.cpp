@@ -1,4 +1,5 @@
 // Figures over the program's own stdio, by a client that costs next to nothing itself.
+#include "keep/placing.hpp"
 #include "keep/stage.hpp"
 #include "memory/made_up.hpp"
 #include "memory/measures.hpp"
@@ -62,6 +63,25 @@ void end(MemoryProcess& memory) {
         give_up("the memory helper did not end well");
 }
 
+// Two pipes, and the plainest client there is: the same for the helper and for what is beside it, so that
+// they differ only in who answers.
+struct Ends {
+    int in = -1;
+    int out = -1;
+};
+double plain_round_trip(const Ends& ends, const std::string& line) {
+    char bytes[4096];
+    const double begun = now_ms();
+    (void)!::write(ends.in, line.data(), line.size());
+    for (;;) {
+        const auto n = ::read(ends.out, bytes, sizeof bytes);
+        if (n <= 0)
+            give_up("no answer");
+        if (bytes[n - 1] == '\n')
+            return now_ms() - begun;
+    }
+}
+
 // A child that sends back what it reads: what two pipes and two switches cost by themselves.
 class Echo {
 public:
@@ -90,13 +110,8 @@ public:
     }
     Echo(const Echo&) = delete;
     Echo& operator=(const Echo&) = delete;
-    double round_trip(const std::string& line) const {
-        char bytes[4096];
-        const double begun = now_ms();
-        (void)!::write(in_, line.data(), line.size());
-        (void)!::read(out_, bytes, sizeof bytes);
-        return now_ms() - begun;
-    }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] Ends ends() const { return {in_, out_}; }
 
 private:
     pid_t pid_ = -1;
@@ -155,20 +170,30 @@ void measure_cheap_call(int rounds) {
     open_episode(owner);
     MemoryProcess second(home.path());
     const auto health = request(1, "core.health");
-    std::vector<double> calls;
-    std::vector<double> attached;
-    std::vector<double> bare;
     (void)round_trip(second, health);
-    // In turns, so that what else the machine does meets all of them alike.
-    for (int i = 0; i < rounds; ++i) {
-        bare.push_back(echo.round_trip(health) * 1000);
-        calls.push_back(round_trip(owner, health) * 1000);
-        attached.push_back(round_trip(second, health) * 1000);
+    constexpr int block = 200;
+    const Ends owners{owner.in_fd(), owner.out_fd()};
+    const Ends seconds{second.in_fd(), second.out_fd()};
+    for (const Placing placing : placings()) {
+        const Placed placed(placing, {echo.pid(), owner.pid(), second.pid()});
+        std::vector<double> calls;
+        std::vector<double> attached;
+        std::vector<double> bare;
+        const auto measure = [&](const Ends& ends, std::vector<double>& figures) {
+            for (int i = 0; i < block; ++i)
+                figures.push_back(plain_round_trip(ends, health) * 1000);
+        };
+        // In blocks, so that what else the machine does meets all of them alike.
+        for (int done = 0; done < rounds; done += block) {
+            measure(echo.ends(), bare);
+            measure(owners, calls);
+            measure(seconds, attached);
+        }
+        row("`core.health`, " + words_of(placing) + ", p50; beside a bare pipe echo", quantile(calls, 0.5),
+            quantile(bare, 0.5), "µs", "at most +20 µs");
+        row("the same by an attached client", quantile(attached, 0.5), quantile(bare, 0.5), "µs",
+            "at most +20 µs");
     }
-    row("`core.health`, p50; beside a bare pipe echo", quantile(calls, 0.5), quantile(bare, 0.5), "µs",
-        "at most +20 µs");
-    row("the same by an attached client", quantile(attached, 0.5), quantile(bare, 0.5), "µs",
-        "at most +20 µs");
     end(second);
     end(owner);
 }

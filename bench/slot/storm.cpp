@@ -1,4 +1,4 @@
-// Start storms in bulk: slot-storm ROUNDS. Prints rows of a Markdown table; fails when anything was not
+// Start storms in bulk: slot-storm [ROUNDS [SEED]]. Prints rows of a Markdown table; fails when anything was not
 // right.
 #include "slot_storm/storm.hpp"
 
@@ -8,12 +8,13 @@
 int main(int argc, char** argv) {
     using namespace holdfast::storm;
     const std::uint64_t rounds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
-    const Tally ours = run({.rounds = rounds, .readers = 2, .seed = 815});
+    const auto seed = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 815);
+    const Tally ours = run({.rounds = rounds, .readers = 2, .seed = seed});
     const Tally field = run({.algorithm = Algorithm::unlink_and_create,
                              .rounds = rounds < 100'000 ? rounds : 100'000,
                              .processes = 4,
                              .readers = 0,
-                             .seed = 815});
+                             .seed = seed});
     std::printf("| what | holdfast | unlink and create |\n|---|---|---|\n"
                 "| rounds of 2 to 16 (2 to 4) processes at once | %llu | %llu |\n"
                 "| rounds with two owners | %llu | %llu |\n"

@@ -1,6 +1,7 @@
 // The supervisor's figures, as rows of a Markdown table, each beside the same helper on a bare pair of pipes.
 //   supervise-bench [--quick]
 #include "holdfast/supervisor.hpp"
+#include "keep/placing.hpp"
 #include "keep/stage.hpp"
 
 #include "harness/pidfd.hpp"
@@ -78,6 +79,7 @@ public:
         }
     }
     void kill() { static_cast<void>(child_.kill()); }
+    [[nodiscard]] pid_t pid() const { return child_.pid(); }
 
 private:
     harness::Child child_;
@@ -91,30 +93,35 @@ double resident_kb() {
     give_up("no memory figures");
 }
 
+// In blocks, so that what else the machine does meets both alike.
 void measure_round_trip(int rounds) {
     const harness::HoldfastHome home;
     Supervisor supervisor = make_supervisor(home);
     Hold hold = take(supervisor, spec_of(home));
     Bare bare(home);
-    std::vector<double> ours, base;
-    for (int block = 0; block < rounds; ++block) {
-        const bool warm = block > 0;
-        for (int i = 0; i < 500; ++i) {
-            const double begin = now_ms();
-            bare.echo();
-            if (warm)
-                base.push_back((now_ms() - begin) * us);
+    const pid_t helper = std::atoi(ask(hold, "pid", "{}").json.c_str());
+    for (const Placing placing : placings()) {
+        const Placed placed(placing, {helper, bare.pid()});
+        std::vector<double> ours, base;
+        for (int block = 0; block < rounds; ++block) {
+            const bool warm = block > 0;
+            for (int i = 0; i < 500; ++i) {
+                const double begin = now_ms();
+                bare.echo();
+                if (warm)
+                    base.push_back((now_ms() - begin) * us);
+            }
+            for (int i = 0; i < 500; ++i) {
+                const double begin = now_ms();
+                ask(hold, "echo", R"({"text":"hello"})");
+                if (warm)
+                    ours.push_back((now_ms() - begin) * us);
+            }
         }
-        for (int i = 0; i < 500; ++i) {
-            const double begin = now_ms();
-            ask(hold, "echo", R"({"text":"hello"})");
-            if (warm)
-                ours.push_back((now_ms() - begin) * us);
-        }
+        row("request round trip, " + words_of(placing) + ", p50; beside a bare pair of pipes",
+            quantile(ours, 0.5), quantile(base, 0.5), "µs", "at most 15 µs more");
+        row("the same, p90", quantile(ours, 0.9), quantile(base, 0.9), "µs", "");
     }
-    row("request round trip, p50; beside a bare pair of pipes", quantile(ours, 0.5), quantile(base, 0.5),
-        "µs", "at most 15 µs more");
-    row("the same, p90", quantile(ours, 0.9), quantile(base, 0.9), "µs", "");
 }
 
 void measure_respawn(int rounds) {

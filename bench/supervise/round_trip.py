@@ -1,18 +1,38 @@
 """The round trip from Python beside the same helper on a bare pair of pipes: round_trip.py HELPER [BLOCKS]
 
-Rows of a Markdown table. The bare side does what a client must do: dump, write, read a line, load.
+Rows of a Markdown table. The bare side does what a client must do: dump, write, read a line, load. Both are measured
+under the same placing on processors; bench/keep/placing.hpp says why. Each thread of ours has a bare one beside it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import os
+from typing import Callable, Dict, List, Tuple
+
+ALL = sorted(os.sched_getaffinity(0))
+PLACINGS = [("both ends on one processor", ALL[:1], ALL[:1])]
+if len(ALL) > 1:
+    PLACINGS += [
+        ("each end on its own processor", ALL[:1], ALL[1:2]),
+        ("where the scheduler puts them", ALL, ALL),
+    ]
+
+
+def on_main(work: "Callable[[], None]") -> None:
+    work()
+
+
+def on_another(work: "Callable[[], None]") -> None:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
 
 
 def main(helper: str, blocks: int) -> None:
@@ -32,31 +52,35 @@ def main(helper: str, blocks: int) -> None:
         with holdfast.Supervisor() as supervisor:
             hold = supervisor.hold([helper, "--life=600"])
             hold.wait_ready()
-            figures: "dict[str, list[float]]" = {"bare": [], "main": [], "thread": []}
-
-            def measure(name: str, one: "object", warm: bool) -> None:
-                for number in range(500):
-                    begin = time.perf_counter_ns()
-                    one(number)  # type: ignore[operator]
-                    if warm:
-                        figures[name].append((time.perf_counter_ns() - begin) / 1000)
 
             def ask(number: int) -> None:
                 hold.request("echo", {"text": "hello"})
 
-            for block in range(blocks):
-                measure("bare", bare_echo, block > 0)
-                measure("main", ask, block > 0)
-                worker = threading.Thread(target=measure, args=("thread", ask, block > 0))
-                worker.start()
-                worker.join()
-            base = statistics.median(figures["bare"])
-            for name, words in (("main", "on the main thread"), ("thread", "on another thread")):
-                ours = statistics.median(figures[name])
-                print(
-                    f"| Python: request round trip {words}, p50; beside bare pipes | {ours:.2f} µs | {base:.2f} µs "
-                    f"| {ours / base:.2f} | at most 60 µs more |"
-                )
+            for words, caller, answerer in PLACINGS:
+                os.sched_setaffinity(bare.pid, answerer)
+                os.sched_setaffinity(hold.pid, answerer)
+                figures: "Dict[Tuple[str, str], List[float]]" = {}
+
+                def measure(who: str, where: str, one: "Callable[[int], None]", warm: bool) -> None:
+                    os.sched_setaffinity(0, caller)  # this thread alone
+                    for number in range(500):
+                        begin = time.perf_counter_ns()
+                        one(number)
+                        if warm:
+                            figures.setdefault((who, where), []).append((time.perf_counter_ns() - begin) / 1000)
+                    os.sched_setaffinity(0, ALL)
+
+                for block in range(blocks):
+                    for where, run in (("the main thread", on_main), ("another thread", on_another)):
+                        for who, one in (("bare", bare_echo), ("ours", ask)):
+                            run(lambda: measure(who, where, one, block > 0))  # noqa: B023 - it is run here
+                for where in ("the main thread", "another thread"):
+                    ours = statistics.median(figures["ours", where])
+                    base = statistics.median(figures["bare", where])
+                    print(
+                        f"| Python: request round trip on {where}, {words}, p50; beside bare pipes | {ours:.2f} µs "
+                        f"| {base:.2f} µs | {ours / base:.2f} | at most 60 µs more |"
+                    )
         bare.stdin.close()
         out.close()
         bare.stdout.close()
