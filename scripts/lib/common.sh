@@ -27,6 +27,11 @@ need_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# For ccache: what was compiled in one checkout serves another, and a precompiled header is known by what is in it.
+# Dependencies are taken from the compiler: a preprocessor run for each file would cost a first build a fifth more.
+export CCACHE_BASEDIR=$holdfast_root CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
 # read_packages FILE: the package names of a list file, comments left out.
 read_packages() { sed "s/#.*//" "$1" | xargs -n1 echo; }
 
