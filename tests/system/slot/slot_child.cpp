@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -92,6 +93,30 @@ std::string acquire_as(std::istringstream& words) {
     return "owned " + std::to_string(ownership->epoch());
 }
 
+// A child that stays until it is killed, for a minute at most. It is what `prepare` made of it when this
+// returns: until a new child has run, it still has whatever the fork gave it.
+template <typename Prepare>
+pid_t fork_stayer(Prepare prepare) {
+    int prepared[2];
+    if (::pipe2(prepared, O_CLOEXEC) != 0)
+        return -1;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        prepare();
+        ::alarm(60);
+        for (int mine : {0, 1, prepared[0], prepared[1]}) // the last one tells the parent
+            ::close(mine);
+        for (;;)
+            ::pause();
+    }
+    ::close(prepared[1]);
+    char none = 0;
+    while (::read(prepared[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    ::close(prepared[0]);
+    return child;
+}
+
 // leftover [ignore]: a child that holds the slot's life, ends with TERM (or ignores it), and at the latest in
 // a minute.
 std::string leave_child(std::istringstream& words) {
@@ -101,16 +126,9 @@ std::string leave_child(std::istringstream& words) {
     // descriptor of the lock file in this process would drop the owner byte.
     if (::dup(ownership->life_fd()) < 0)
         return "no descriptor";
-    pid_t child = ::fork();
-    if (child == 0) {
-        ::signal(SIGTERM, how == "ignore" ? SIG_IGN : SIG_DFL);
-        ::alarm(60);
-        ::close(0);
-        ::close(1);
-        for (;;)
-            ::pause();
-    }
-    return "leftover " + std::to_string(child);
+    const bool ignores = how == "ignore";
+    return "leftover " +
+           std::to_string(fork_stayer([ignores] { ::signal(SIGTERM, ignores ? SIG_IGN : SIG_DFL); }));
 }
 
 // hide-life: a child that keeps the slot's life where nobody can see it: in a message that nobody has
@@ -135,14 +153,7 @@ std::string hide_life() {
     std::memcpy(CMSG_DATA(header), &copy, sizeof copy);
     if (::sendmsg(ends[0], &message, 0) != 1)
         return "not sent";
-    pid_t child = ::fork(); // the library closes the child's copies
-    if (child == 0) {
-        ::alarm(60);
-        ::close(0);
-        ::close(1);
-        for (;;)
-            ::pause();
-    }
+    const pid_t child = fork_stayer([] {}); // the library closes the child's copies
     ::close(ends[0]);
     ::close(ends[1]);
     return "hidden " + std::to_string(child);
@@ -230,17 +241,8 @@ std::string answer(const std::string& line) {
         return hide_life();
     if (command == "fork")
         return fork_owner();
-    if (command == "plain-fork") { // a child that was given nothing, and lives for a minute
-        pid_t child = ::fork();
-        if (child == 0) {
-            ::alarm(60);
-            ::close(0);
-            ::close(1);
-            for (;;)
-                ::pause();
-        }
-        return "forked " + std::to_string(child);
-    }
+    if (command == "plain-fork") // a child that was given nothing
+        return "forked " + std::to_string(fork_stayer([] {}));
     if (command == "also-wait") { // a second thread waits for another slot of the directory, for ever
         std::string other;
         words >> other;
