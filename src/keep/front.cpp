@@ -60,6 +60,7 @@ private:
     void hear(const Message& message);
     void hear_signals();
     void hear_signal(int signal, bool helper_has_it);
+    [[nodiscard]] bool helper_went_its_way() const;
     void hear_notifications();
     void hear_input();
     void hear_terminal();
@@ -315,6 +316,14 @@ void Front::hear_signals() {
     tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
+// We were continued after a stop that the terminal sent to both of us. Whoever continued our whole group (fg)
+// has continued the helper, too; and if it is stopped all the same, a further Ctrl-Z has come, to both of us
+// again. A CONT from us would undo that one: the helper would run on behind a shell that takes it for stopped.
+bool Front::helper_went_its_way() const {
+    auto stat = helper_ != 0 ? sys::read_stat(helper_) : std::nullopt;
+    return !stat || stat->state != 'T' || signals_.waiting(SIGTSTP);
+}
+
 // `helper_has_it`: sharing a process group, it has got what the terminal sent by itself.
 void Front::hear_signal(int signal, bool helper_has_it) {
     switch (signal) {
@@ -330,7 +339,7 @@ void Front::hear_signal(int signal, bool helper_has_it) {
         if (control_ && !helper_has_it)
             control_->send(core::cat("signal ", SIGTSTP));
         sys::stop_self();
-        if (control_)
+        if (control_ && !(helper_has_it && helper_went_its_way()))
             control_->send(core::cat("signal ", SIGCONT));
         break;
     case SIGINT:

@@ -25,6 +25,8 @@ public:
         pid_t sender = 0;         // 0: unknown, or in a PID namespace that is not below ours
     };
     [[nodiscard]] std::optional<Arrived> next() const;
+    // Whether this one of its signals has arrived and was not taken by next() yet.
+    [[nodiscard]] bool waiting(int signal) const;
 
 private:
     explicit SignalQueue(Fd fd) noexcept

@@ -37,6 +37,11 @@ std::optional<SignalQueue::Arrived> SignalQueue::next() const {
                    .sender = static_cast<pid_t>(info.ssi_pid)};
 }
 
+bool SignalQueue::waiting(int signal) const { // NOLINT(readability-convert-member-functions-to-static)
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 && ::sigismember(&pending, signal) == 1;
+}
+
 void ignore_signal(int signal) {
     struct sigaction action{};
     action.sa_handler = SIG_IGN;

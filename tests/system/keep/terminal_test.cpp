@@ -67,10 +67,11 @@ TEST_F(AtTerminal, TheHelperIsAJobLikeAnyOther) {
     EXPECT_FALSE(is_alive(helper));
 }
 
+// Each Ctrl-Z right after the fg before it: the front may still be at that.
 TEST_F(AtTerminal, ItCanBeStoppedAgainAndAgain) {
     type("$HF run -- $ZOO/timer_holder --token=$ZOO_TOKEN");
     const pid_t helper = animal();
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 12; ++i) {
         terminal->type("\x1a");
         expect("Stopped");
         expect("<prompt>");
