@@ -4,6 +4,7 @@
 #include "keep/keeper_options.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
+#include "sys/free_numbers.hpp"
 #include "sys/pipes.hpp"
 #include "sys/proc.hpp"
 #include "sys/spawn.hpp"
@@ -143,7 +144,9 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
         null = sys::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         keeper.fds.emplace_back(null.get(), STDERR_FILENO);
     }
-    int number = keep::first_life_number;
+    // Where none are free, numbers of the host's own: in the child it does not need them.
+    int number = sys::free_numbers(keep::first_life_number, keep::most_given_descriptors)
+                     .value_or(keep::first_life_number);
     const auto give = [&](int fd) {
         keeper.fds.emplace_back(fd, number);
         return number++;

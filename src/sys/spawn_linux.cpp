@@ -43,6 +43,15 @@ constexpr bool lends_stack = false;
 constexpr bool lends_stack = true;
 #endif
 
+// A descriptor of ours and its number in the child. `by_copy`: that number of ours is itself a target (perhaps
+// its own: dup2 onto itself would leave close-on-exec set). The copy is made in the child, whose descriptors are
+// its own: here, closing one of a lock file would drop the owner byte (see lock_file.hpp).
+struct Move {
+    int from = -1;
+    int to = -1;
+    bool by_copy = false;
+};
+
 // Everything the child needs, laid out before it exists: it shares our memory and must not allocate.
 struct Plan {
     const SpawnSpec* spec = nullptr;
@@ -51,7 +60,8 @@ struct Plan {
     std::vector<char*> shell_argv; // "/bin/sh script args…" for a script without an interpreter line
     std::vector<char*> env_storage;
     char** env = nullptr;
-    std::vector<std::pair<int, int>> moves; // (dup of ours above all targets, target)
+    std::vector<Move> moves;
+    int above_targets = 3;
     sigset_t all{};
     bool hup_ignored = false;
     int* error = nullptr; // in memory that the child shares with us
@@ -102,8 +112,11 @@ void reset_signals(bool keep_hup) {
         ::sigaction(SIGTTOU, &ignore, nullptr);
         ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
     }
-    for (auto [from, to] : plan.moves)
-        if (::dup2(from, to) < 0)
+    for (Move& move : plan.moves)
+        if (move.by_copy && (move.from = ::fcntl(move.from, F_DUPFD_CLOEXEC, plan.above_targets)) < 0)
+            give_up();
+    for (const Move& move : plan.moves)
+        if (::dup2(move.from, move.to) < 0)
             give_up();
     if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
         give_up();
@@ -173,28 +186,11 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         plan.env_storage = pointers_to(*spec.env);
     plan.env = spec.env ? plan.env_storage.data() : environ;
 
-    // Copies above every target number, so that no move overwrites the source of a later one.
-    int above = 3;
-    for (auto [from, to] : spec.fds)
-        above = std::max({above, to + 1});
-    std::vector<Fd> copies;
     for (auto [from, to] : spec.fds) {
-        // A lock file must never be closed in this process (see lock_file.hpp): it is moved from where it is.
-        plan.moves.emplace_back(from, to);
-        bool clash = std::any_of(spec.fds.begin(), spec.fds.end(),
-                                 [from](const auto& move) { return move.second == from; });
-        if (clash && from != to) {
-            copies.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, above));
-            if (!copies.back())
-                return fail_sys("copy a descriptor for a new process");
-            plan.moves.back().first = copies.back().get();
-        } else if (from == to) {
-            // dup2 onto itself would leave close-on-exec set.
-            copies.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, above));
-            if (!copies.back())
-                return fail_sys("copy a descriptor for a new process");
-            plan.moves.back().first = copies.back().get();
-        }
+        const bool overwritten = std::any_of(spec.fds.begin(), spec.fds.end(),
+                                             [from](const auto& move) { return move.second == from; });
+        plan.moves.push_back({.from = from, .to = to, .by_copy = overwritten});
+        plan.above_targets = std::max(plan.above_targets, to + 1);
     }
 
     struct sigaction hup{};

@@ -1,9 +1,11 @@
 // What becomes of helpers when the host dies, exits, or forks.
 #include "supervise/fixture.hpp"
 
+#include "keep/keeper_options.hpp"
 #include "sys/fd.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +119,33 @@ TEST_F(SupervisorHost, AnExitWithHoldsOpenLeavesNothing) {
     ASSERT_TRUE(status.has_value());
     EXPECT_TRUE(status->exited_with(0)) << to_string(*status);
     expect_nothing_left();
+}
+
+// A host with so many descriptors that ours get the very numbers that the keeper is given its own at. Moving
+// them must not close one of the entry's lock file in the host: that would drop the kernel's word that it owns
+// the entry.
+TEST_F(SupervisorHost, AHostWithManyDescriptorsStillOwnsItsEntry) {
+    std::vector<sys::Fd> taken;
+    while (taken.empty() || taken.back().get() < keep::first_life_number + 20)
+        taken.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Supervisor supervisor = make();
+    HelperSpec first = helper();
+    first.key = "first";
+    auto warm = supervisor.hold(first); // what a supervisor opens once is open now
+    ASSERT_EQ(text_of(warm->request("echo", "[1]")), "[1]");
+    for (sys::Fd& fd : taken)
+        if (fd.get() >= keep::first_life_number && fd.get() < keep::first_life_number + 8)
+            fd.reset();
+    auto hold = supervisor.hold(helper());
+    ASSERT_TRUE(hold.has_value()) << hold.error().message;
+    EXPECT_EQ(text_of(hold->request("echo", R"(["hello"])")), R"(["hello"])");
+    const auto listed = home.run({"ps", "--json"});
+    ASSERT_TRUE(listed && listed->status.exited_with(0));
+    std::size_t owned = 0;
+    const std::string mine = "\"front_pid\":" + std::to_string(::getpid());
+    for (std::size_t at = 0; (at = listed->out.find(mine, at)) != listed->out.npos; ++at)
+        ++owned;
+    EXPECT_EQ(owned, 2U) << listed->out;
 }
 
 TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
