@@ -78,6 +78,8 @@ struct AcquireOptions {
     int cancel_fd = -1; // acquire gives up with `cancelled` when this becomes readable
     // Asked then, if set: false to wait on, after whatever made it readable was taken back.
     std::function<bool()> cancel_is_meant = {};
+    // Called once, if set, when there is nothing left to do but wait for an owner or its leftovers to go.
+    std::function<void()> before_long_wait = {};
 };
 
 // Limits that are stated in messages and in the documentation.

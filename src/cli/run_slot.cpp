@@ -116,8 +116,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     out.host = std::move(*watch);
     options->cancel_fd = out.host->fd();
     options->cancel_is_meant = [&host = *out.host] { return host.gone(); };
-    if (options->if_held == IfHeld::wait)
-        sys::drop_code_pages(); // this may be a wait of hours
+    options->before_long_wait = sys::drop_code_pages; // it may be one of hours
     auto acquired = acquire(location, *options);
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)

@@ -6,6 +6,8 @@
 
 #include <poll.h>
 
+#include <utility>
+
 namespace holdfast::slot {
 
 using core::Seen;
@@ -91,6 +93,8 @@ bool Contender::wants_every_word() const {
 }
 
 Seen Contender::wait_for_news() {
+    if (step_ == SlotStep::waiting && options_.before_long_wait)
+        std::exchange(options_.before_long_wait, nullptr)();
     for (;;) {
         std::vector<pollfd> fds;
         auto add = [&fds](int fd) {
