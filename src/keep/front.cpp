@@ -1,109 +1,34 @@
-#include "keep/front.hpp"
-
-#include "core/notify_text.hpp"
 #include "core/text.hpp"
 #include "holdfast/parent_watch.hpp"
-#include "keep/control.hpp"
-#include "keep/tree.hpp"
-#include "keep/tree_ending.hpp"
+#include "keep/front_parts.hpp"
 #include "slot/ownership.hpp"
 #include "sys/cgroup.hpp"
-#include "sys/clock.hpp"
-#include "sys/errors.hpp"
 #include "sys/free_numbers.hpp"
-#include "sys/proc.hpp"
 #include "sys/spawn.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdlib>
 
 extern char** environ; // NOLINT(readability-redundant-declaration)
 
 namespace holdfast::keep {
 
-namespace {
-
 using core::StopReason;
-using registry::Event;
+
+namespace {
 
 // Before this age a front does not watch its lock file: the watch costs milliseconds to close (see
 // watch_fd()).
 constexpr std::int64_t watch_slot_after_ms = 1000;
 constexpr std::int64_t check_slot_every_ms = 5000; // where no watch can be had
 constexpr std::int64_t unread_input_look_ms = 100;
-constexpr std::int64_t last_words_ms = 250;
 
-class Front {
-public:
-    Front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events,
-          Tree tree, sys::SignalQueue signals)
-        : options_(std::move(options))
-        , entry_(entry)
-        , slot_(slot)
-        , events_(events)
-        , tree_(std::move(tree))
-        , signals_(std::move(signals))
-        , ending_(tree_, options_.keeper.plan, [this](const Tree::Ended& ended) { note_reaped(ended); }) {}
-
-    FrontResult run();
-
-private:
-    Result<void> start_keeper();
-    void hear_control();
-    void hear(const Message& message);
-    void hear_signals();
-    void hear_signal(int signal, bool helper_has_it);
-    [[nodiscard]] bool helper_went_its_way() const;
-    void hear_notifications();
-    void hear_input();
-    void hear_terminal();
-    void finish_output();
-    void keeper_is_gone();
-    void note_reaped(const Tree::Ended& ended);
-    void tell_stop(StopReason reason);
-    void set_phase(Phase phase);
-    void check_slot();
-    void log(std::string type, std::string reason = {}, std::optional<int> status = {});
-    [[nodiscard]] sys::Deadline next_wake() const;
-    template <class F>
-    void on_ownerships(F&& change) {
-        (void)change(entry_.ownership());
-        if (slot_)
-            (void)change(*slot_);
-    }
-
-    FrontOptions options_;
-    registry::Entry& entry_;
-    Ownership* slot_;
-    const registry::EventLog& events_;
-    Tree tree_;
-    sys::SignalQueue signals_;
-    TreeEnding ending_; // only after the keeper's death
-    std::optional<Control> control_;
-    std::optional<sys::PidFd> keeper_;
-    std::optional<sys::NotifySocket> notify_;
-    std::optional<Pty> pty_;
-
-    FrontResult result_;
-    pid_t helper_ = 0;
-    bool said_ready_ = false;
-    bool speaks_of_start_ = false; // and so says itself when it is over
-    bool keeper_done_ = false;
-    bool keeper_dead_ = false;
-    bool stop_told_ = false;
-    bool output_gone_told_ = false;
-    std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still
-    int unread_ = 0;
-    std::int64_t born_ = sys::boottime_ms();
-    std::int64_t next_slot_check_ = 0;
-};
+} // namespace
 
 void Front::log(std::string type, std::string reason, std::optional<int> status) {
     events_.append({.unix_ms = 0,
@@ -176,108 +101,12 @@ Result<void> Front::start_keeper() {
     return {};
 }
 
-void Front::set_phase(Phase phase) {
-    on_ownerships([phase](Ownership& ownership) {
-        switch (phase) {
-        case Phase::starting:
-            return ownership.starting();
-        case Phase::ready:
-            return ownership.ready();
-        case Phase::draining:
-            return ownership.draining();
-        }
-        return Result<void>{};
-    });
-}
-
 void Front::tell_stop(StopReason reason) {
     stop_told_ = true;
     if (keeper_dead_)
         ending_.begin(reason);
     else
         control_->send(core::cat("stop ", core::name_of(reason)));
-}
-
-void Front::hear(const Message& message) {
-    if (message.word == "spawned") {
-        helper_ = static_cast<pid_t>(message.number(0));
-        std::string containment = message.values.size() > 1 ? message.values[1] : "plain";
-        // Its first words may have been heard before the keeper's.
-        bool ready_now =
-            options_.readiness == Readiness::automatic && !said_ready_ && !speaks_of_start_;
-        if (ready_now)
-            entry_.ownership().state()->record.phase = Phase::ready; // written with the facts below
-        (void)entry_.update([&](core::HelperFacts& facts) {
-            facts.containment = containment;
-            if (auto identity = sys::identify(*keeper_))
-                facts.keeper = *identity;
-            if (auto process = sys::PidFd::open(helper_))
-                if (auto identity = sys::identify(*process))
-                    facts.helper = *identity;
-        });
-        log(entry_.facts().restarts ? "respawned" : "spawned");
-        if (ready_now) {
-            if (slot_)
-                (void)slot_->ready();
-            sys::notify_above(options_.notify_above, "READY=1");
-        }
-    } else if (message.word == "failed") {
-        int error = static_cast<int>(message.number(0));
-        result_.error = Error{.code = Errc::cannot_start,
-                              .message = core::cat("cannot start \"", options_.keeper.command.front(),
-                                                   "\": ", sys::describe_errno(error)),
-                              .sys = error};
-    } else if (message.word == "refused") {
-        std::string why;
-        for (const std::string& word : message.values)
-            why += core::cat(why.empty() ? "" : " ", word);
-        result_.error = Error{.code = Errc::unsupported, .message = why};
-    } else if (message.word == "exited") {
-        result_.status = static_cast<int>(message.number(0));
-        log(message.number(1) ? "killed" : "exited",
-            result_.reason ? std::string(core::name_of(*result_.reason)) : "", result_.status);
-        helper_ = 0;
-    } else if (message.word == "restarting") {
-        (void)entry_.update([&](core::HelperFacts& facts) {
-            facts.restarts = static_cast<std::uint32_t>(message.number(0));
-        });
-        said_ready_ = speaks_of_start_ = false;
-        set_phase(Phase::starting);
-    } else if (message.word == "gave-up") {
-        result_.gave_up = true;
-        log("gave-up");
-    } else if (message.word == "stopping") {
-        result_.reason = core::stop_reason_named(message.values.empty() ? "" : message.values[0]);
-        if (result_.reason && *result_.reason != StopReason::command_ended) {
-            set_phase(Phase::draining);
-            sys::notify_above(options_.notify_above, "STOPPING=1");
-            log("stopping", std::string(core::name_of(*result_.reason)));
-        }
-    } else if (message.word == "survivor") {
-        auto pid = static_cast<pid_t>(message.number(0));
-        result_.survivors.push_back(core::cat("process ", pid, " (", sys::command_line_for_people(pid), ")"));
-    } else if (message.word == "done") {
-        keeper_done_ = true;
-    }
-}
-
-void Front::hear_control() {
-    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything
-    // else.
-    constexpr int at_once = 16;
-    Message message;
-    for (int heard = 0; control_ && heard < at_once; ++heard) {
-        switch (control_->receive(message)) {
-        case Control::State::nothing_yet:
-            return;
-        case Control::State::closed:
-            keeper_is_gone();
-            return;
-        case Control::State::message:
-            hear(message);
-            break;
-        }
-    }
 }
 
 void Front::keeper_is_gone() {
@@ -299,165 +128,6 @@ void Front::note_reaped(const Tree::Ended& ended) {
         log(ended.exit.signal ? "killed" : "exited",
             result_.reason ? std::string(core::name_of(*result_.reason)) : "", result_.status);
         helper_ = 0;
-    }
-}
-
-void Front::hear_signals() {
-    std::vector<sys::SignalQueue::Arrived> all;
-    while (auto arrived = signals_.next())
-        all.push_back(*arrived);
-    // The kernel hands them over by their numbers. "At once" was said before the TERM that follows it, and
-    // must not be heard after.
-    std::ranges::stable_partition(all, [](const auto& one) { return one.signal == stop_now_signal(); });
-    for (const auto& arrived : all)
-        hear_signal(arrived.signal, arrived.from_kernel && options_.keeper.join_front_group);
-    // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from
-    // outside.
-    tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
-}
-
-// We were continued after a stop that the terminal sent to both of us. Whoever continued our whole group (fg)
-// has continued the helper, too; and if it is stopped all the same, a further Ctrl-Z has come, to both of us
-// again. A CONT from us would undo that one: the helper would run on behind a shell that takes it for stopped.
-bool Front::helper_went_its_way() const {
-    auto stat = helper_ != 0 ? sys::read_stat(helper_) : std::nullopt;
-    return !stat || stat->state != 'T' || signals_.waiting(SIGTSTP);
-}
-
-// `helper_has_it`: sharing a process group, it has got what the terminal sent by itself.
-void Front::hear_signal(int signal, bool helper_has_it) {
-    switch (signal) {
-    case SIGCHLD:
-        break;
-    case SIGWINCH:
-        if (pty_)
-            pty_->copy_window_size();
-        else if (control_ && !helper_has_it)
-            control_->send(core::cat("signal ", signal));
-        break;
-    case SIGTSTP:
-        if (control_ && !helper_has_it)
-            control_->send(core::cat("signal ", SIGTSTP));
-        sys::stop_self();
-        if (control_ && !(helper_has_it && helper_went_its_way()))
-            control_->send(core::cat("signal ", SIGCONT));
-        break;
-    case SIGINT:
-    case SIGQUIT:
-        // Ctrl-C is the helper's to answer: a shell or an interpreter lives on. kill -INT is for all of
-        // us.
-        if (helper_has_it)
-            break;
-        [[fallthrough]];
-    case SIGHUP:
-        // The helper hears what we heard, and has the time of the plan's first stage to act on it.
-        if (control_ && !helper_has_it)
-            control_->send(core::cat("signal ", signal));
-        tell_stop(StopReason::host_gone);
-        break;
-    case SIGTERM:
-        tell_stop(StopReason::asked);
-        break; // the plan sends TERM itself, once, to the whole tree
-    case SIGCONT:
-        break;
-    default:
-        if (signal == stop_now_signal()) {
-            tell_stop(StopReason::asked_now);
-            break;
-        }
-        if (control_)
-            control_->send(core::cat("signal ", signal));
-    }
-}
-
-void Front::hear_notifications() {
-    while (auto text = notify_->next()) {
-        if (options_.keeper.idle.count() && control_)
-            control_->send("moved");
-        core::NotifyWords words = core::read_notify(*text);
-        if (words.address)
-            on_ownerships([&](Ownership& o) { return o.set_address(*words.address); });
-        // Speaking of a start that is not over takes the benefit of the doubt back.
-        if ((words.progress_done || words.extend_usec || words.status) && !said_ready_ && !words.ready) {
-            speaks_of_start_ = true;
-            set_phase(Phase::starting);
-        }
-        if (words.status)
-            on_ownerships([&](Ownership& o) { return o.set_status(*words.status); });
-        if (words.progress_done)
-            on_ownerships(
-                [&](Ownership& o) { return o.report_progress(*words.progress_done, words.progress_total); });
-        if (words.extend_usec)
-            on_ownerships([&](Ownership& o) {
-                return o.extend_patience(Millis{static_cast<Millis::rep>(*words.extend_usec / 1000)});
-            });
-        if (words.ready && !said_ready_) {
-            said_ready_ = true;
-            set_phase(Phase::ready);
-            log("ready");
-        }
-        if (words.stopping)
-            set_phase(Phase::draining);
-        sys::notify_above(options_.notify_above, *text);
-    }
-}
-
-// The host closed stdin. What is still unread is the helper's to read first, as long as it does read.
-void Front::hear_input() {
-    std::int64_t now = sys::boottime_ms();
-    int unread = 0;
-    if (::ioctl(STDIN_FILENO, FIONREAD, &unread) != 0)
-        unread = 0;
-    if (!input_closed_since_ || unread != unread_)
-        input_closed_since_ = now;
-    unread_ = unread;
-    std::int64_t patience = options_.keeper.plan.stages.front().wait.count();
-    if (unread == 0 || now - *input_closed_since_ >= patience) {
-        options_.watch_input = false;
-        tell_stop(StopReason::input_closed);
-    }
-}
-
-// As above, for a helper that gets its input through a terminal; and whether anybody still reads what it
-// says.
-void Front::hear_terminal() {
-    if (pty_->input_ended() && options_.watch_input) {
-        const std::int64_t patience = options_.keeper.plan.stages.front().wait.count();
-        if (pty_->input_delivered() || sys::boottime_ms() - pty_->input_moved_at() >= patience) {
-            options_.watch_input = false;
-            tell_stop(StopReason::input_closed);
-        }
-    }
-    if (pty_->reader_gone() && !output_gone_told_) {
-        output_gone_told_ = true;
-        tell_stop(StopReason::output_closed);
-    }
-}
-
-// The tree is gone, and its last words are for whoever reads them. A command that ended by itself has the
-// time its reader takes, as long as there is a host; one that was ended, only as long as something moves.
-void Front::finish_output() {
-    bool hurried = stop_told_ || (result_.reason && *result_.reason != StopReason::command_ended);
-    const std::int64_t began = sys::boottime_ms();
-    while (pty_->output_waits() && !pty_->reader_gone()) {
-        const std::int64_t moved = std::max(began, pty_->output_moved_at());
-        const sys::Deadline end = hurried ? sys::Deadline::at(moved + last_words_ms) : sys::Deadline::never();
-        if (end.passed())
-            return;
-        Pty::Polled relayed = pty_->wishes();
-        relayed[0].fd = -1; // nobody is left to read it
-        std::array<pollfd, 5> fds{
-            {relayed[0],
-             relayed[1],
-             relayed[2],
-             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
-             {.fd = options_.host && !hurried ? options_.host->fd() : -1, .events = POLLIN, .revents = 0}}};
-        ::poll(fds.data(), fds.size(), end.poll_timeout());
-        pty_->relay({fds[0], fds[1], fds[2]});
-        while (auto arrived = signals_.next())
-            hurried |=
-                arrived->signal != SIGCHLD && arrived->signal != SIGWINCH && arrived->signal != SIGCONT;
-        hurried |= fds[4].revents != 0;
     }
 }
 
@@ -556,12 +226,6 @@ FrontResult Front::run() {
     if (!result_.survivors.empty())
         entry_.leave_behind();
     return std::move(result_);
-}
-
-} // namespace
-
-int stop_now_signal() {
-    return SIGRTMIN + 3;
 }
 
 FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,

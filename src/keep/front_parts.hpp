@@ -1,0 +1,78 @@
+// The front's own parts, one object for all of them: front.cpp leads, front_words.cpp hears the keeper and
+// the helper, front_signals.cpp whoever signals us, front_stdio.cpp what becomes of stdin and of a terminal.
+#pragma once
+
+#include "keep/control.hpp"
+#include "keep/front.hpp"
+#include "keep/tree.hpp"
+#include "keep/tree_ending.hpp"
+#include "sys/clock.hpp"
+
+namespace holdfast::keep {
+
+class Front {
+public:
+    Front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events,
+          Tree tree, sys::SignalQueue signals)
+        : options_(std::move(options))
+        , entry_(entry)
+        , slot_(slot)
+        , events_(events)
+        , tree_(std::move(tree))
+        , signals_(std::move(signals))
+        , ending_(tree_, options_.keeper.plan, [this](const Tree::Ended& ended) { note_reaped(ended); }) {}
+
+    FrontResult run();
+
+private:
+    Result<void> start_keeper();
+    void hear_control();
+    void hear(const Message& message);
+    void hear_signals();
+    void hear_signal(int signal, bool helper_has_it);
+    [[nodiscard]] bool helper_went_its_way() const;
+    void hear_notifications();
+    void hear_input();
+    void hear_terminal();
+    void finish_output();
+    void keeper_is_gone();
+    void note_reaped(const Tree::Ended& ended);
+    void tell_stop(core::StopReason reason);
+    void set_phase(Phase phase);
+    void check_slot();
+    void log(std::string type, std::string reason = {}, std::optional<int> status = {});
+    [[nodiscard]] sys::Deadline next_wake() const;
+    template <class F>
+    void on_ownerships(F&& change) {
+        (void)change(entry_.ownership());
+        if (slot_)
+            (void)change(*slot_);
+    }
+
+    FrontOptions options_;
+    registry::Entry& entry_;
+    Ownership* slot_;
+    const registry::EventLog& events_;
+    Tree tree_;
+    sys::SignalQueue signals_;
+    TreeEnding ending_; // only after the keeper's death
+    std::optional<Control> control_;
+    std::optional<sys::PidFd> keeper_;
+    std::optional<sys::NotifySocket> notify_;
+    std::optional<Pty> pty_;
+
+    FrontResult result_;
+    pid_t helper_ = 0;
+    bool said_ready_ = false;
+    bool speaks_of_start_ = false; // and so says itself when it is over
+    bool keeper_done_ = false;
+    bool keeper_dead_ = false;
+    bool stop_told_ = false;
+    bool output_gone_told_ = false;
+    std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still
+    int unread_ = 0;
+    std::int64_t born_ = sys::boottime_ms();
+    std::int64_t next_slot_check_ = 0;
+};
+
+} // namespace holdfast::keep
