@@ -67,14 +67,7 @@ protected:
         ASSERT_FALSE(chain.empty());
     }
     std::vector<ProcessInfo> left(std::chrono::milliseconds limit = slow) const {
-        std::vector<ProcessInfo> last;
-        int empty_passes = 0;
-        (void)eventually(Deadline::in(limit), [&] {
-            last = marked_processes(home.mark().token());
-            std::erase_if(last, [this](const ProcessInfo& process) { return process.pid == host.pid(); });
-            return (empty_passes = last.empty() ? empty_passes + 1 : 0) == 3;
-        });
-        return last;
+        return settled_survivors(home.mark().token(), Deadline::in(limit), host.pid());
     }
     void expect_none() const {
         const auto found = left();

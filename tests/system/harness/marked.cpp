@@ -161,10 +161,11 @@ std::vector<ProcessInfo> descendants(pid_t root) {
     return below;
 }
 
-std::vector<ProcessInfo> settled_survivors(std::string_view token, const Deadline& deadline) {
+std::vector<ProcessInfo> settled_survivors(std::string_view token, const Deadline& deadline, pid_t left_out) {
     int clean = 0;
     for (;;) {
         auto found = marked_processes(token);
+        std::erase_if(found, [left_out](const ProcessInfo& process) { return process.pid == left_out; });
         clean = found.empty() ? clean + 1 : 0;
         if (clean == passes_to_settle || (!found.empty() && deadline.passed()))
             return found;

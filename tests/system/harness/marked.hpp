@@ -42,8 +42,10 @@ std::vector<ProcessInfo> marked_processes(std::string_view token);
 std::vector<ProcessInfo> descendants(pid_t root);
 
 // Waits until three passes in a row find nothing, at most until the deadline; then gives what is still there.
-// Empty means: nothing left.
-std::vector<ProcessInfo> settled_survivors(std::string_view token, const Deadline& deadline);
+// Empty means: nothing left, seen three times, also when the deadline has passed before the first look.
+// `left_out`: a process that may live.
+std::vector<ProcessInfo> settled_survivors(std::string_view token, const Deadline& deadline,
+                                           pid_t left_out = 0);
 
 // Kills every marked process: pidfd first, token checked again after, signal through the pidfd; until three
 // passes find nothing. Returns how many signals were sent; survivors when the deadline passed first.

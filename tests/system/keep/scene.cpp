@@ -123,14 +123,7 @@ std::vector<ProcessInfo> Scene::alive_now() const {
 }
 
 std::vector<ProcessInfo> Scene::survivors(const Deadline& deadline) const {
-    std::vector<ProcessInfo> last;
-    int empty_passes = 0; // what forks and dies quickly may slip through one pass, but hardly through three
-    (void)eventually(deadline, [&] {
-        last = alive_now();
-        empty_passes = last.empty() ? empty_passes + 1 : 0;
-        return empty_passes == 3;
-    });
-    return last;
+    return settled_survivors(home_.mark().token(), deadline, host_.pid());
 }
 
 std::vector<std::string> registry_ids(const HoldfastHome& home) {
