@@ -82,6 +82,7 @@ boost::json::object contract_error(int code, std::string_view name, std::string_
 boost::json::object contract_error(const Error& error);
 // Parts of core.health, for those who say the same without an owner.
 boost::json::object counts_of(const Totals& totals);
+boost::json::object places_of(const HomePaths& paths);
 boost::json::object set_aside_warning(const std::string& kept_as);
 
 } // namespace holdfast::memory

@@ -38,6 +38,14 @@ json::object counts_of(const Totals& totals) {
             {"objects", totals.objects}};
 }
 
+json::object places_of(const HomePaths& paths) {
+    return {{"home", paths.home},
+            {"config", paths.config},
+            {"db", paths.database},
+            {"skills", paths.skills},
+            {"logs", paths.logs}};
+}
+
 json::object set_aside_warning(const std::string& kept_as) {
     return {{"code", "corrupt_database"},
             {"keptAs", kept_as},
@@ -58,12 +66,7 @@ void core_health(const CallPointer& call) {
                         {"agent", call->peer()->agent().empty() ? std::string_view(service.options().agent)
                                                                 : call->peer()->agent()},
                         {"pid", static_cast<std::int64_t>(::getpid())},
-                        {"paths",
-                         {{"home", paths.home},
-                          {"config", paths.config},
-                          {"db", paths.database},
-                          {"skills", paths.skills},
-                          {"logs", paths.logs}}},
+                        {"paths", places_of(paths)},
                         {"phase", name_of(progress.phase)},
                         {"llm", call->contract().host_model().health()},
                         {"embedder", embedder_health(service.embedder())}};

@@ -59,15 +59,8 @@ std::optional<json::object> ask_owner(const std::string& home) {
 
 json::object from_files(const std::string& home, std::string_view phase) {
     const auto paths = paths_of(home);
-    json::object health{{"ok", true},
-                        {"version", HOLDFAST_VERSION},
-                        {"paths",
-                         {{"home", paths.home},
-                          {"config", paths.config},
-                          {"db", paths.database},
-                          {"skills", paths.skills},
-                          {"logs", paths.logs}}},
-                        {"phase", phase}};
+    json::object health{
+        {"ok", true}, {"version", HOLDFAST_VERSION}, {"paths", places_of(paths)}, {"phase", phase}};
     const auto glance = glance_at_store(paths.database);
     if (glance) {
         health["counts"] = counts_of(glance->totals);

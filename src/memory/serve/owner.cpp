@@ -18,8 +18,6 @@ namespace holdfast::memory {
 
 using core::cat;
 
-namespace {} // namespace
-
 Owner::Owner(const RunOptions& options, HomeSlot& slot, StartReport& report, LedgerFiles files, int cancel_fd)
     : options_(options)
     , slot_(slot)

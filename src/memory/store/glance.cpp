@@ -1,7 +1,7 @@
 #include "memory/store/glance.hpp"
 
 #include "core/text.hpp"
-#include "memory/store/sqlite.hpp"
+#include "memory/store/state_row.hpp"
 
 #include <sys/stat.h>
 
@@ -23,18 +23,11 @@ Result<Glance> glance_at_store(const std::string& path) {
         Database::open(path, glance.log_bytes > 0 ? OpenMode::read_only_with_log : OpenMode::read_only_still);
     if (!database)
         return std::unexpected(std::move(database.error()));
-    auto state = database->prepare("SELECT epoch, sessions, episodes, traces, feedback, objects FROM state");
+    const auto state = read_state(*database);
     if (!state)
-        return std::unexpected(std::move(state.error()));
-    const ScopedReset reset(**state);
-    auto row = (*state)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    if (!*row)
-        return fail(Errc::io, "memory store: its state row is missing", EUCLEAN);
-    glance.epoch = (*state)->integer(0);
-    glance.totals = {(*state)->integer(1), (*state)->integer(2), (*state)->integer(3), (*state)->integer(4),
-                     (*state)->integer(5)};
+        return std::unexpected(state.error());
+    glance.epoch = state->epoch;
+    glance.totals = state->totals;
     return glance;
 }
 

@@ -2,6 +2,7 @@
 #include "memory/store/store.hpp"
 
 #include "core/text.hpp"
+#include "memory/store/state_row.hpp"
 
 #include <sqlite3.h>
 
@@ -90,25 +91,17 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
                     "this process no longer owns the memory store. Connect to the one that does");
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
-    auto state =
-        writer_.prepare("SELECT epoch, next_trace, sessions, episodes, traces, feedback, objects FROM state");
+    const auto state = read_state(writer_);
     if (!state)
-        return std::unexpected(std::move(state.error()));
-    const ScopedReset reset(**state);
-    auto row = (*state)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    if (!*row)
-        return fail(Errc::io, "memory store: its state row is missing", EUCLEAN);
-    if ((*state)->integer(0) != epoch_) {
+        return std::unexpected(state.error());
+    if (state->epoch != epoch_) {
         if (!fenced_.exchange(true) && options_.on_fenced)
             options_.on_fenced();
         return fail(Errc::superseded, cat("this process owned the memory store as epoch ", epoch_, "; epoch ",
-                                          (*state)->integer(0), " owns it now. Connect to that one"));
+                                          state->epoch, " owns it now. Connect to that one"));
     }
-    next_trace = (*state)->integer(1);
-    totals = {(*state)->integer(2), (*state)->integer(3), (*state)->integer(4), (*state)->integer(5),
-              (*state)->integer(6)};
+    next_trace = state->next_trace;
+    totals = state->totals;
     return {};
 }
 
