@@ -1,5 +1,7 @@
 #include "core/json_surrogates.hpp"
 
+#include "core/json_exact.hpp"
+
 #include <charconv>
 #include <cstdint>
 
@@ -48,9 +50,7 @@ bool mend_lone_surrogates(std::string& text) {
 
 boost::json::value parse_mended(std::string_view text, boost::system::error_code& failed,
                                 std::size_t max_depth) {
-    boost::json::parse_options options;
-    options.max_depth = max_depth;
-    auto value = boost::json::parse({text.data(), text.size()}, failed, {}, options);
+    auto value = parse_exact(text, failed, max_depth);
     if (!failed)
         return value;
     // Only now: what is sound, and that is nearly all, is read once.
@@ -58,7 +58,7 @@ boost::json::value parse_mended(std::string_view text, boost::system::error_code
     if (!mend_lone_surrogates(copy))
         return value;
     boost::system::error_code again;
-    auto mended = boost::json::parse(copy, again, {}, options);
+    auto mended = parse_exact(copy, again, max_depth);
     if (again)
         return value;
     failed.clear();

@@ -1,6 +1,8 @@
 // Stored values as the contract shows them.
 #include "memory/contract/contract_call.hpp"
 
+#include "core/json_exact.hpp"
+
 #include <charconv>
 
 namespace holdfast::memory {
@@ -14,7 +16,7 @@ json::value stored_json(const std::string& text, json::value if_empty) {
     if (text.empty())
         return if_empty;
     boost::system::error_code failed;
-    auto value = json::parse(text, failed, {}, json::parse_options{.max_depth = 200});
+    auto value = core::parse_exact(text, failed);
     return failed ? json::value(text) : value;
 }
 

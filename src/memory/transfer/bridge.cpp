@@ -1,5 +1,6 @@
 #include "memory/transfer/bridge.hpp"
 
+#include "core/json_exact.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/store/sqlite.hpp"
@@ -137,7 +138,7 @@ std::string_view text_of(sqlite3_stmt* row, int column) {
 
 json::value parsed(std::string_view text) {
     boost::system::error_code failed;
-    auto value = json::parse(text, failed, {}, json::parse_options{.max_depth = 200});
+    auto value = core::parse_exact(text, failed);
     return failed ? json::value(as_utf8(text)) : value;
 }
 

@@ -1,6 +1,7 @@
 // The store into lines.
 #include "memory/transfer/records.hpp"
 
+#include "core/json_exact.hpp"
 #include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
@@ -49,7 +50,7 @@ json::value parsed(std::string_view text) {
     if (text.empty())
         return nullptr;
     boost::system::error_code failed;
-    auto value = json::parse(text, failed, {}, json::parse_options{.max_depth = 200});
+    auto value = core::parse_exact(text, failed);
     return failed ? json::value(text) : value;
 }
 
