@@ -32,6 +32,34 @@ TEST(MemoryRedact, secrets_go_and_the_rest_stays) {
         {R"(curl -d '{\"password\": \"hunter2hunter2\"}')", "hunter2"},
         {R"({\\\"api_key\\\":\\\"a1b2c3d4e5f6\\\"})", "a1b2c3"},
         {"api_key\t=\tabcd1234efgh", "abcd1234"},
+        {R"({"SecretAccessKey":"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"})", "wJalr"},
+        {R"({"secretKey":"zK8sQ2mN5pR7tV9x"})", "zK8s"},
+        {"privateKey: zK8sQ2mN5pR7tV9x", "zK8s"},
+        {"Authorization: Basic dXNlcjpwYXNzd29yZA==", "dXNlcj"},
+        {R"("Authorization": "token 0123456789abcdef")", "0123456789"},
+        {"DefaultEndpointsProtocol=https;AccountKey=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA==;x=y", "Zm9vYmFy"},
+        {"Server=db;Uid=app;Pwd=s3cretPass;", "s3cretPass"},
+        {"API Key = 9f8e7d6c5b4a39281706", "9f8e7d"},
+        {"signing_key=abcd1234efgh5678", "abcd1234"},
+        {"encryption_key: abcd1234efgh5678", "abcd1234"},
+        {"hvs.CAESIJ1234567890abcdefghijklmnop", "CAESIJ"},
+        {"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", "a1B2c3"},
+        {"xai-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "a1B2c3"},
+        {"nvapi-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "a1B2c3"},
+        {"r8_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "a1B2c3"},
+        {"pplx-a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6", "a1b2c3"},
+        {"dckr_pat_a1B2c3D4e5F6g7H8i9J0k1L2m3N", "a1B2c3"},
+        {"lin_api_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "a1B2c3"},
+        {"whsec_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6", "a1B2c3"},
+        {"rk_test_a1B2c3D4e5F6g7H8", "a1B2c3"},
+        {"xoxr-123456789012-abcdefABCDEF", "123456789012"},
+        {"AGE-SECRET-KEY-1QQPQYRQZDJ7S6XHZ5MKL5PQYRQZDJ7S6XHZ5MKL5PQYRQZDJ7S6XHZ5MKL5", "QQPQY"},
+        {"https://hooks.slack.com/services/T00000000/B00000000/abcdefABCDEF123456789012", "abcdefABCDEF"},
+        {"bot 123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "AAabcdef"},
+        {R"(password="a1;Kq2,pPzz9")", "Kq2"},
+        {R"({"password":"hunter2"})", "hunter2"},
+        {R"({"passwd":"4839201748"})", "4839201748"},
+        {R"({"passphrase":"correct horse battery staple"})", "horse"},
     };
     for (const auto& secret : secrets) {
         const auto clean = redact(secret.text);
@@ -39,13 +67,43 @@ TEST(MemoryRedact, secrets_go_and_the_rest_stays) {
         EXPECT_EQ(clean.text.find(secret.gone), std::string::npos) << clean.text;
         EXPECT_NE(clean.text.find("[redacted:"), std::string::npos) << clean.text;
     }
-    for (const char* kept :
-         {"commit 3f786850e387550fdab836ed7e6dc881de23001b", "the password is short", "sk-8", "token: next",
-          "a secret: nothing", "https://example.org/a:b@c", "monkey = 12345678a", "token = next_token()",
-          "token: refresh_token", "What is the password: required?", "password = read_password_1(prompt)",
-          "The secret: persistence_pays_off", "PASSWORD=$DB_PASSWORD_1",
-          "token = the_token_of_the_session_that_was_opened", "SG.short.part",
-          "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"})
+    for (const char* kept : {"commit 3f786850e387550fdab836ed7e6dc881de23001b",
+                             "the password is short",
+                             "sk-8",
+                             "token: next",
+                             "a secret: nothing",
+                             "https://example.org/a:b@c",
+                             "monkey = 12345678a",
+                             "token = next_token()",
+                             "token: refresh_token",
+                             "What is the password: required?",
+                             "password = read_password_1(prompt)",
+                             "The secret: persistence_pays_off",
+                             "PASSWORD=$DB_PASSWORD_1",
+                             "token = the_token_of_the_session_that_was_opened",
+                             "SG.short.part",
+                             "ASIA-PACIFIC-SOUTHEAST-REGION",
+                             "ASIAN_MARKETS_Q3_REPORT.pdf",
+                             "ring bearer responsibilities",
+                             "the bearer authentication/authorization flow",
+                             "hf_run_pid_files_leftovers_crash_test",
+                             "sk-learn-pipeline-with-custom-transformers",
+                             "npm_config_registry_for_the_internal_mirror",
+                             "private_key: ~/.ssh/id_ed25519",
+                             "credentials: ~/.aws/credentials",
+                             "credentials: /home/ada/keys/1.json",
+                             "token: user@example.com",
+                             "password: ********",
+                             "PWD=/home/ada/work1",
+                             R"("password": "required")",
+                             R"(password="$DB_PASSWORD")",
+                             R"({"password":"<your password>","pwd":"${DB_PWD}"})",
+                             "Authorization: Bearer $TOKEN_OF_THE_APP",
+                             "the monkey key: banana1234",
+                             "basic understanding1 of things",
+                             "12:30 is 1794889764822:next",
+                             R"({"password":"Your password must have at least eight characters."})",
+                             "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"})
         EXPECT_EQ(redact(kept).text, kept);
     EXPECT_EQ(redact(redact("password=abc12345x").text).count, 0U); // again changes nothing
 }
@@ -71,7 +129,13 @@ TEST(MemoryRedact, json_stays_json_and_every_string_in_it_is_cleaned) {
 }
 
 TEST(MemoryRedact, a_member_is_judged_by_its_name) {
-    EXPECT_EQ(cleaned(R"({"password":"abc\"def 1234567"})"), R"({"password":"abc\"def 1234567"})"); // prose
+    EXPECT_EQ(cleaned(R"({"api_key":"abc\"def 1234567"})"), R"({"api_key":"abc\"def 1234567"})"); // prose
+    EXPECT_EQ(cleaned(R"({"password":"correct horse battery staple"})"),
+              R"({"password":"[redacted:secret]"})");
+    EXPECT_EQ(
+        cleaned(
+            R"({"Credentials":{"AccessKeyId":"ASIAIOSFODNN7EXAMPLE","SecretAccessKey":"wJalr/K7MDENG+bPx"}})"),
+        R"({"Credentials":{"AccessKeyId":"[redacted:aws-key]","SecretAccessKey":"[redacted:secret]"}})");
     EXPECT_EQ(cleaned(R"({"password":"abc\"def{1234567"})"), R"({"password":"[redacted:secret]"})");
     EXPECT_EQ(cleaned(R"({"API_KEY":["a1b2c3d4e5"],"page":"a1b2c3d4e5"})"),
               R"({"API_KEY":["[redacted:secret]"],"page":"a1b2c3d4e5"})");

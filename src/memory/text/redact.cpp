@@ -1,6 +1,8 @@
 #include "memory/text/redact.hpp"
 
 #include "core/text.hpp"
+#include "memory/text/secret_shapes.hpp"
+#include "memory/text/secret_values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,48 +12,10 @@ namespace holdfast::memory {
 
 namespace {
 
-bool is_token_char(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
-}
 bool is_value_char(char c) {
     return is_token_char(c) || c == '+' || c == '/' || c == '=' || c == '.' || c == '~' || c == '!' ||
            c == '$' || c == '%' || c == '^' || c == '*' || c == '@' || c == '#' || c == '&' || c == '?';
 }
-
-std::size_t run(std::string_view text, std::size_t at, bool (*accept)(char)) {
-    std::size_t end = at;
-    while (end < text.size() && accept(text[end]))
-        ++end;
-    return end - at;
-}
-
-// Tokens that say what they are by how they begin.
-struct Shape {
-    std::string_view prefix;
-    std::size_t least; // characters behind the prefix
-    std::string_view kind;
-};
-constexpr std::array shapes = {
-    Shape{"sk-ant-", 20, "api-key"},     Shape{"sk-proj-", 20, "api-key"},
-    Shape{"sk-", 20, "api-key"},         Shape{"sk_live_", 16, "api-key"},
-    Shape{"sk_test_", 16, "api-key"},    Shape{"rk_live_", 16, "api-key"},
-    Shape{"ghp_", 30, "github-token"},   Shape{"gho_", 30, "github-token"},
-    Shape{"ghu_", 30, "github-token"},   Shape{"ghs_", 30, "github-token"},
-    Shape{"ghr_", 30, "github-token"},   Shape{"github_pat_", 40, "github-token"},
-    Shape{"glpat-", 18, "gitlab-token"}, Shape{"xoxb-", 20, "slack-token"},
-    Shape{"xoxp-", 20, "slack-token"},   Shape{"xoxa-", 20, "slack-token"},
-    Shape{"xoxs-", 20, "slack-token"},   Shape{"xapp-", 20, "slack-token"},
-    Shape{"AKIA", 16, "aws-key"},        Shape{"ASIA", 16, "aws-key"},
-    Shape{"AIza", 35, "google-key"},     Shape{"ya29.", 20, "google-token"},
-    Shape{"npm_", 36, "npm-token"},      Shape{"pypi-", 50, "pypi-token"},
-    Shape{"hf_", 30, "api-key"},         Shape{"gsk_", 30, "api-key"},
-    Shape{"dop_v1_", 40, "api-key"},     Shape{"shpat_", 30, "api-key"},
-    Shape{"tvly-", 20, "api-key"},
-};
-
-constexpr std::array secret_names = {"password",    "passwd",   "passphrase",    "secret",     "api_key",
-                                     "apikey",      "api-key",  "token",         "access_key", "access-key",
-                                     "private_key", "auth_key", "client_secret", "secret_key", "credentials"};
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
     return text.size() == lower.size() && std::ranges::equal(text, lower, [](char a, char b) {
@@ -59,48 +23,10 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
            });
 }
 
-bool is_secret_name(std::string_view name) {
-    return std::ranges::any_of(secret_names, [&](std::string_view known) {
-        return name.size() >= known.size() &&
-               equals_ignoring_case(name.substr(name.size() - known.size()), known);
-    });
-}
-
-// $DB_PASSWORD says where the secret is, not what it is.
-bool is_variable(std::string_view value) {
-    return value.starts_with('$') && std::ranges::all_of(value.substr(1), [](char c) {
-               return std::isupper(static_cast<unsigned char>(c)) != 0 ||
-                      std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '_';
-           });
-}
-
-// A value that somebody chose or a machine made, not a word of prose and no name of a variable: long enough,
-// and more than letters and what joins them.
-bool looks_secret(std::string_view value) {
-    while (value.ends_with('?') || value.ends_with('.'))
-        value.remove_suffix(1); // the end of a sentence
-    if (value.size() < 8 || is_variable(value))
-        return false;
-    bool digit = false;
-    bool letter = false;
-    bool joined = false;
-    bool sign = false;
-    for (const char c : value) {
-        const bool joins = c == '-' || c == '.' || c == '/' || c == '_';
-        digit |= std::isdigit(static_cast<unsigned char>(c)) != 0;
-        letter |= std::isalpha(static_cast<unsigned char>(c)) != 0;
-        joined |= joins;
-        sign |= std::isalnum(static_cast<unsigned char>(c)) == 0 && !joins;
-    }
-    return (digit && letter) || sign || (value.size() >= 24 && !joined);
-}
-
-// The kind by which a value that was assigned to a secret's name is shown: its own shape, if it has one.
+// The kind by which a value that was assigned to a secret's name is shown: its own, if it has one.
 std::string_view kind_of_value(std::string_view value) {
-    for (const auto& known : shapes)
-        if (value.starts_with(known.prefix) && value.size() >= known.prefix.size() + known.least)
-            return known.kind;
-    return "secret";
+    const auto known = known_token(value);
+    return known.length > 0 ? known.kind : "secret";
 }
 
 class Redactor {
@@ -110,8 +36,8 @@ public:
 
     Redacted run_all() {
         while (at_ < text_.size()) {
-            if (!(at_word_start() && (shape() || mail_key() || web_token() || bearer() || assignment())) &&
-                !key_block() && !url_password())
+            if (!(at_word_start() && (token() || credentials() || assignment())) && !key_block() &&
+                !url_password())
                 out_ += text_[at_++];
         }
         return {std::move(out_), count_};
@@ -147,71 +73,96 @@ private:
         return true;
     }
 
-    bool shape() {
-        for (const auto& known : shapes)
-            if (rest().starts_with(known.prefix)) {
-                const auto length = run(text_, at_ + known.prefix.size(), is_token_char);
-                if (length >= known.least)
-                    return replace(0, known.prefix.size() + length, known.kind);
-            }
+    bool token() {
+        const auto found = known_token(rest());
+        return found.length > 0 && replace(0, found.length, found.kind);
+    }
+
+    // Whether what stands here is the value of an Authorization header.
+    [[nodiscard]] bool in_header() const {
+        auto before = text_.substr(0, at_);
+        const auto last = before.find_last_not_of(" \t\"'\\:=");
+        before = before.substr(0, last == before.npos ? 0 : last + 1);
+        constexpr std::string_view name = "authorization";
+        return before.size() >= name.size() &&
+               equals_ignoring_case(before.substr(before.size() - name.size()), name);
+    }
+
+    // A scheme and what it takes. Outside of a header only "bearer" counts, which is a word of prose as well.
+    bool credentials() {
+        struct Scheme {
+            std::string_view word;
+            std::string_view kind;
+        };
+        constexpr std::array schemes = {Scheme{"bearer ", "bearer-token"}, Scheme{"basic ", "password"},
+                                        Scheme{"token ", "bearer-token"}};
+        for (const auto& scheme : schemes) {
+            if (rest().size() < scheme.word.size() ||
+                !equals_ignoring_case(rest().substr(0, scheme.word.size()), scheme.word))
+                continue;
+            const auto length = run_of(text_, at_ + scheme.word.size(), is_value_char);
+            const auto value = rest().substr(scheme.word.size(), length);
+            const bool meant =
+                in_header() ? length >= 8 && !value.starts_with('$')
+                            : scheme.word == "bearer " && length >= 16 &&
+                                  std::ranges::any_of(value, [](char c) { return c >= '0' && c <= '9'; });
+            if (meant)
+                return replace(scheme.word.size(), length, scheme.kind);
+        }
         return false;
     }
 
-    // SendGrid: SG, and two parts with dots before them.
-    bool mail_key() {
-        if (!rest().starts_with("SG."))
-            return false;
-        const auto first = run(text_, at_ + 3, is_token_char);
-        const auto dot = at_ + 3 + first;
-        if (first < 16 || dot >= text_.size() || text_[dot] != '.')
-            return false;
-        const auto second = run(text_, dot + 1, is_token_char);
-        return second >= 32 && replace(0, 3 + first + 1 + second, "api-key");
+    // The end of the name that begins here and that something is assigned to: one word, or two with a blank
+    // between
+    // ("API Key"). Most words are followed by neither = nor :, so that is asked first.
+    [[nodiscard]] std::size_t end_of_name() const {
+        const auto first = at_ + run_of(text_, at_, is_token_char);
+        if (assigned_to(first))
+            return is_secret_name(text_.substr(at_, first - at_)) ? first : at_;
+        if (first == at_ || first >= text_.size() || text_[first] != ' ')
+            return at_;
+        const auto second = first + 1 + run_of(text_, first + 1, is_token_char);
+        return second > first + 1 && assigned_to(second) && is_secret_name(text_.substr(at_, second - at_)) &&
+                       !is_secret_name(text_.substr(first + 1, second - first - 1))
+                   ? second
+                   : at_;
     }
-
-    // Three parts of base64url with dots between; the first is JSON, so it begins with eyJ.
-    bool web_token() {
-        if (!rest().starts_with("eyJ"))
-            return false;
-        std::size_t length = 0;
-        for (int part = 0; part < 3; ++part) {
-            const auto part_length = run(text_, at_ + length, is_token_char);
-            if (part_length < 8)
-                return false;
-            length += part_length;
-            if (part < 2) {
-                if (at_ + length >= text_.size() || text_[at_ + length] != '.')
-                    return false;
-                ++length;
-            }
-        }
-        return replace(0, length, "web-token");
-    }
-
-    bool bearer() {
-        constexpr std::string_view word = "bearer ";
-        if (rest().size() < word.size() || !equals_ignoring_case(rest().substr(0, word.size()), word))
-            return false;
-        const auto length = run(text_, at_ + word.size(), is_value_char);
-        return length >= 16 && replace(word.size(), length, "bearer-token");
+    [[nodiscard]] bool assigned_to(std::size_t name_end) const {
+        const auto at = past_blanks(past_quotes(name_end));
+        return at < text_.size() && (text_[at] == '=' || text_[at] == ':');
     }
 
     // name = value, name: value, "name": "value", --name value is left alone (too often prose).
     bool assignment() {
-        const auto name_length = run(text_, at_, is_token_char);
-        if (!is_secret_name(text_.substr(at_, name_length)))
+        const auto name_end = end_of_name();
+        if (name_end == at_)
             return false;
-        std::size_t at = past_blanks(past_quotes(at_ + name_length));
-        if (at >= text_.size() || (text_[at] != '=' && text_[at] != ':'))
+        const auto name = text_.substr(at_, name_end - at_);
+        const auto opening = past_blanks(past_blanks(past_quotes(name_end)) + 1);
+        const auto at = past_quotes(opening);
+        if (text_.substr(at).starts_with("[redacted"))
             return false;
-        at = past_quotes(past_blanks(at + 1));
-        const auto length = run(text_, at, is_value_char);
+        if (const auto length = quoted(opening, at);
+            length > 0 && is_secret_under(name, text_.substr(at, length)))
+            return replace(at - at_, length, kind_of_value(text_.substr(at, length)));
+        const auto length = run_of(text_, at, is_value_char);
         const auto value = text_.substr(at, length);
         // name(…) is a call: what it gives is not here.
         const bool call = at + length < text_.size() && text_[at + length] == '(';
-        if (call || !looks_secret(value) || text_.substr(at).starts_with("[redacted"))
-            return false;
-        return replace(at - at_, length, kind_of_value(value));
+        return !call && looks_secret(value) && replace(at - at_, length, kind_of_value(value));
+    }
+
+    // How long the value from `at` is that the quotes between `opening` and `at` begin; 0 when nothing ends
+    // it in this line.
+    [[nodiscard]] std::size_t quoted(std::size_t opening, std::size_t at) const {
+        if (at == opening || (text_[at - 1] != '"' && text_[at - 1] != '\''))
+            return 0;
+        auto end = text_.find_first_of(std::string{text_[at - 1], '\n'}, at);
+        if (end == text_.npos || text_[end] == '\n')
+            return 0;
+        while (end > at && text_[end - 1] == '\\')
+            --end; // of the quote, in JSON that is written into a string
+        return end - at;
     }
 
     bool key_block() {
@@ -255,9 +206,7 @@ Redacted redact(std::string_view text) {
 }
 
 Redacted redact_member(std::string_view name, std::string_view text) {
-    // One word under such a name is the secret, whatever signs it is made of; several are prose about it.
-    const bool one_word = text.find_first_of(" \t\r\n") == text.npos && !text.starts_with("[redacted");
-    if (one_word && is_secret_name(name) && !text.ends_with(')') && looks_secret(text))
+    if (!text.starts_with("[redacted") && is_secret_name(name) && is_secret_under(name, text))
         return {core::cat("[redacted:", kind_of_value(text), "]"), 1};
     return redact(text);
 }

@@ -1,0 +1,133 @@
+#include "memory/text/secret_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace holdfast::memory {
+
+namespace {
+
+constexpr std::array password_names = {"password", "passwd", "passphrase", "pwd"};
+constexpr std::array other_names = {"secret",       "apikey",     "token",       "accesskey",
+                                    "accountkey",   "privatekey", "authkey",     "signingkey",
+                                    "clientsecret", "secretkey",  "credentials", "encryptionkey"};
+// What forms, schemas and settings say in place of a password.
+constexpr std::array stand_ins = {"string",   "text",      "str",      "null",   "none",     "nil",
+                                  "required", "optional",  "true",     "false",  "password", "hidden",
+                                  "secret",   "redacted",  "changeme", "unset",  "missing",  "invalid",
+                                  "empty",    "incorrect", "wrong",    "prompt", "input",    "varchar",
+                                  "any",      "object",    "boolean",  "number"};
+
+bool is_alpha(char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+std::string folded(std::string_view name) {
+    std::string out;
+    for (const char c : name)
+        if (c != '_' && c != '-' && c != ' ')
+            out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+template <class Names>
+bool ends_with_one_of(std::string_view name, const Names& names) {
+    return std::ranges::any_of(names, [&](std::string_view known) { return name.ends_with(known); });
+}
+
+// $DB_PASSWORD says where the secret is, not what it is.
+bool is_variable(std::string_view value) {
+    return value.starts_with('$') && std::ranges::all_of(value.substr(1), [](char c) {
+               return std::isupper(static_cast<unsigned char>(c)) != 0 || is_digit(c) || c == '_';
+           });
+}
+
+bool is_path(std::string_view value) {
+    if (value.starts_with("~/") || value.starts_with("./") || value.starts_with("../"))
+        return true;
+    // A key may begin with a slash as well; a path goes on with the name of a directory.
+    const auto end = value.find('/', 1);
+    return value.starts_with('/') && end != value.npos && end > 1 &&
+           std::ranges::all_of(value.substr(1, end - 1), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+bool is_mail_address(std::string_view value) {
+    const auto at = value.find('@');
+    if (at == value.npos || at == 0 || value.find('@', at + 1) != value.npos)
+        return false;
+    const auto host = value.substr(at + 1);
+    const auto dot = host.rfind('.');
+    return dot != host.npos && dot > 0 && host.size() - dot > 2 && std::ranges::all_of(host, [](char c) {
+               return is_alpha(c) || is_digit(c) || c == '.' || c == '-';
+           });
+}
+
+// ****, xxxx, ....
+bool is_mask(std::string_view value) {
+    return std::ranges::all_of(value, [&](char c) { return c == value.front(); }) &&
+           (value.empty() || !is_digit(value.front()));
+}
+
+bool stands_for_one(std::string_view value) {
+    const auto word = folded(value);
+    return value.empty() || is_mask(value) || is_variable(value) || value.starts_with("${") ||
+           value.starts_with("{{") || value.starts_with('%') || value.starts_with('[') ||
+           (value.starts_with('<') && value.ends_with('>')) || value.ends_with(')') ||
+           std::ranges::any_of(stand_ins, [&](std::string_view known) { return word == known; });
+}
+
+std::size_t words_in(std::string_view value) {
+    std::size_t words = 0;
+    bool inside = false;
+    for (const char c : value) {
+        words += static_cast<std::size_t>(!is_blank(c) && !inside);
+        inside = !is_blank(c);
+    }
+    return words;
+}
+
+} // namespace
+
+bool is_secret_name(std::string_view name) {
+    const auto known = folded(name);
+    return ends_with_one_of(known, password_names) || ends_with_one_of(known, other_names);
+}
+
+bool looks_secret(std::string_view value) {
+    while (value.ends_with('?') || value.ends_with('.'))
+        value.remove_suffix(1); // the end of a sentence
+    if (value.size() < 8 || is_variable(value) || is_path(value) || is_mail_address(value) || is_mask(value))
+        return false;
+    bool digit = false;
+    bool letter = false;
+    bool joined = false;
+    bool sign = false;
+    for (const char c : value) {
+        const bool joins = c == '-' || c == '.' || c == '/' || c == '_';
+        digit |= is_digit(c);
+        letter |= is_alpha(c);
+        joined |= joins;
+        sign |= std::isalnum(static_cast<unsigned char>(c)) == 0 && !joins;
+    }
+    return (digit && letter) || sign || (value.size() >= 24 && !joined);
+}
+
+bool is_secret_under(std::string_view name, std::string_view value) {
+    constexpr std::size_t most_words = 6; // more is a sentence about a password
+    const auto known = folded(name);
+    const auto words = words_in(value);
+    if (ends_with_one_of(known, password_names))
+        return words > 0 && words <= most_words && !stands_for_one(value) && !is_path(value);
+    return words == 1 && ends_with_one_of(known, other_names) && !stands_for_one(value) &&
+           looks_secret(value);
+}
+
+} // namespace holdfast::memory

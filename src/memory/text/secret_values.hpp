@@ -1,0 +1,21 @@
+// Which names secrets stand under, and which values under such a name are one.
+#pragma once
+
+#include <string_view>
+
+namespace holdfast::memory {
+
+// api_key, Api-Key, "API Key", stripeApiKey, DB_PASSWORD, …: blanks, _ and - and case do not matter, and what
+// stands before it neither.
+bool is_secret_name(std::string_view name);
+
+// A value without blanks, assigned to such a name in running text: one that somebody chose or a machine made,
+// not a word of prose, no name of a variable, no path, no address.
+bool looks_secret(std::string_view value);
+
+// A value that is set apart, by quotes or as a member of an object. Under the name of a password it is one,
+// unless it stands for one (****, $VAR, <here>, "required"); several words are one up to six. Under other
+// names as above.
+bool is_secret_under(std::string_view name, std::string_view value);
+
+} // namespace holdfast::memory
