@@ -114,12 +114,12 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
                     core::cat("--host is parent, none or a process number, not \"", word, "\""));
     auto process = sys::PidFd::open(pid);
     if (!process)
-        return fail(Errc::invalid_argument, core::cat("--host: there is no process ", pid));
+        return fail(Errc::cancelled, core::cat("nothing is started: its host, process ", pid, ", has ended"));
     return std::move(*process);
 }
 
 bool stdin_has_client() {
-    struct stat file{};
+    struct stat file {};
     return ::fstat(STDIN_FILENO, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
 }
 
@@ -225,6 +225,22 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
     return result.status;
 }
 
+// What double kills have left behind is ended before anything is waited for: it may be what holds the slot.
+Result<void> sweep(const std::string& helpers, const registry::EventLog& events) {
+    if (auto ok = prepare_directory(helpers); !ok)
+        return ok;
+    for (const registry::Swept& swept : registry::sweep(helpers))
+        if (!swept.ended.empty())
+            events.append({.unix_ms = 0,
+                           .type = "reaped",
+                           .id = swept.id,
+                           .label = swept.label,
+                           .pid = swept.ended.front(),
+                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"),
+                           .status = {}});
+    return {};
+}
+
 } // namespace
 
 std::span<const Option> run_options() {
@@ -242,23 +258,12 @@ int run_command(const Arguments& arguments) {
         return fail_with(places.error());
     registry::EventLog events(places->state);
 
-    auto slot = enter_slot(arguments, *options_for_front, events);
+    auto slot =
+        enter_slot(arguments, *options_for_front, events, [&] { return sweep(places->helpers, events); });
     if (!slot)
         return fail_with(slot.error());
     if (slot->attached)
-        return exit_ok;
-
-    if (auto ok = prepare_directory(places->helpers); !ok)
-        return fail_with(ok.error());
-    for (const registry::Swept& swept : registry::sweep(places->helpers))
-        if (!swept.ended.empty())
-            events.append({.unix_ms = 0,
-                           .type = "reaped",
-                           .id = swept.id,
-                           .label = swept.label,
-                           .pid = swept.ended.front(),
-                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"),
-                           .status = {}});
+        return *slot->attached;
 
     core::HelperFacts facts;
     facts.label = label_of(arguments);

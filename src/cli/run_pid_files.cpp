@@ -44,31 +44,32 @@ std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments) {
                                          : core::plain_pid_file(::getpid())};
 }
 
-Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOptions& options,
-                                   sys::HostWatch& host, const registry::EventLog& events) {
+Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments,
+                                                      const AcquireOptions& options, sys::HostWatch& host,
+                                                      const registry::EventLog& events) {
     auto path = arguments.value("adopt");
     if (!path)
-        return true;
+        return std::nullopt;
     auto holder = slot::find_foreign_holder(*path, arguments.value("adopt-match").value_or(""));
     if (!holder)
         return std::unexpected(holder.error());
     if (!*holder)
-        return true;
+        return std::nullopt;
     const slot::ForeignHolder& found = **holder;
     std::string who = core::cat("process ", found.process.pid(), " (", found.command, ")");
     if (!found.proven) {
         complain(core::cat("warning: ", *path, " names ", who,
                            ", but nothing proves that it is the holder; it is left alone. Use --adopt-match "
                            "REGEX if it is"));
-        return true;
+        return std::nullopt;
     }
     switch (options.if_held) {
     case IfHeld::refuse:
         return fail(Errc::held,
                     core::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
     case IfHeld::attach:
-        print(core::cat("pid ", found.process.pid(), '\n'));
-        return false;
+        return SlotInfo{
+            .name = *arguments.value("slot"), .state = SlotState::owned, .owner_pid = found.process.pid()};
     case IfHeld::wait:
         if (auto gone = slot::wait_for_foreign_holder(
                 found, options.wait ? sys::Deadline::in(*options.wait) : sys::Deadline::never(), host);
@@ -87,7 +88,7 @@ Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOpti
                    .pid = found.process.pid(),
                    .reason = *path,
                    .status = {}});
-    return true;
+    return std::nullopt;
 }
 
 } // namespace holdfast::cli

@@ -20,8 +20,9 @@ Result<void> check_pid_file(const Arguments& arguments, const SlotLocation& loca
 std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments);
 
 // Somebody who is not ours holds what we are to take: by the word of a PID file, as far as it is proven.
-// False when it was attached to.
-Result<bool> settle_foreign_holder(const Arguments& arguments, const AcquireOptions& options,
-                                   sys::HostWatch& host, const registry::EventLog& events);
+// Who it is when it is attached to; nothing when the way is free.
+Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments,
+                                                      const AcquireOptions& options, sys::HostWatch& host,
+                                                      const registry::EventLog& events);
 
 } // namespace holdfast::cli

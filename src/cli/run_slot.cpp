@@ -28,15 +28,14 @@ IfHeld policy_of(const Arguments& arguments) {
     return IfHeld::refuse;
 }
 
-void print_owner(const SlotInfo& owner, bool as_json) {
+int print_owner(const SlotInfo& owner, bool as_json) {
     if (as_json)
-        print(to_json(owner) + "\n");
-    else if (!owner.address.empty())
-        print(core::printable(owner.address) + "\n");
-    else if (owner.owner_in_other_namespace)
-        print("in another PID namespace\n");
-    else
-        print(core::cat("pid ", owner.owner_pid, '\n'));
+        return answer(to_json(owner) + "\n");
+    if (!owner.address.empty())
+        return answer(core::printable(owner.address) + "\n");
+    if (owner.owner_in_other_namespace)
+        return answer("in another PID namespace\n");
+    return answer(core::cat("pid ", owner.owner_pid, '\n'));
 }
 
 // What can be told from the words alone.
@@ -88,13 +87,16 @@ std::unexpected<Error> host_went(const Arguments& arguments) {
 }
 
 Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& front,
-                               const registry::EventLog& events) {
+                               const registry::EventLog& events, const std::function<Result<void>()>& sweep) {
     EnteredSlot out;
     auto name = arguments.value("slot");
     if (auto ok = check_words(arguments); !ok)
         return std::unexpected(ok.error());
-    if (!name)
+    if (!name) {
+        if (auto ok = sweep(); !ok)
+            return std::unexpected(ok.error());
         return out;
+    }
     auto options = acquire_options(arguments);
     if (!options)
         return std::unexpected(options.error());
@@ -109,6 +111,8 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     if (auto ok = check_pid_file(arguments, location); !ok)
         return std::unexpected(ok.error());
 
+    if (auto ok = sweep(); !ok)
+        return std::unexpected(ok.error());
     auto watch = sys::HostWatch::of(front.host ? front.host->fd() : -1, front.watch_input ? STDIN_FILENO : -1,
                                     front.keeper.plan.stages.front().wait);
     if (!watch)
@@ -132,8 +136,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
         return std::unexpected(acquired.error());
     }
     if (!acquired->ownership) {
-        print_owner(acquired->attached_to, arguments.has("json"));
-        out.attached = true;
+        out.attached = print_owner(acquired->attached_to, arguments.has("json"));
         return out;
     }
     out.ownership = std::move(acquired->ownership);
@@ -142,8 +145,8 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
         return host_went(arguments);
     if (!settled)
         return std::unexpected(settled.error());
-    if (!*settled) {
-        out.attached = true;
+    if (*settled) {
+        out.attached = print_owner(**settled, arguments.has("json"));
         return out;
     }
     // Once more: whoever owned the slot before us is gone now, and with it what it may have written.

@@ -33,11 +33,22 @@ bool can_be_stopped(const Helper& helper) {
     return !helper.facts.registered || helper.alive || helper.elsewhere;
 }
 
-// Whose slot it is, when `holdfast run` took it for a helper.
+bool share_a_leftover(const SlotInfo& one, const SlotInfo& other) {
+    return std::ranges::any_of(one.leftovers, [&](const Leftover& mine) {
+        return std::ranges::any_of(other.leftovers,
+                                   [&](const Leftover& theirs) { return theirs.pid == mine.pid; });
+    });
+}
+
+// Whose slot it is, when `holdfast run` took it for a helper. One that has lost both its guards is known by
+// what it left: it holds the life of the entry as well, and by the entry those are found that hold neither.
 const Helper* owner_of(const SlotInfo& slot, const std::vector<Helper>& helpers) {
     auto found = std::ranges::find_if(helpers, [&](const Helper& helper) {
-        return helper.facts.slot == slot.name && helper.info.state == SlotState::owned &&
-               helper.info.owner_pid == slot.owner_pid;
+        if (helper.facts.slot != slot.name)
+            return false;
+        return slot.state == SlotState::orphaned
+                   ? helper.abandoned && share_a_leftover(helper.info, slot)
+                   : helper.info.state == SlotState::owned && helper.info.owner_pid == slot.owner_pid;
     });
     return found == helpers.end() ? nullptr : &*found;
 }
@@ -84,9 +95,9 @@ Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
             known = known || info->epoch != 0;
             // The slot of a helper goes with it, and by its plan.
             const Helper* owner = owner_of(*info, *helpers);
-            StopTarget target = owner ? target_of(*owner, places->helpers)
-                                      : StopTarget{.location = {.directory = *directory, .name = word},
-                                                   .epoch = info->epoch};
+            StopTarget target =
+                owner ? target_of(*owner, places->helpers)
+                      : StopTarget{.location = {.directory = *directory, .name = word}, .epoch = info->epoch};
             target.shown = core::cat("slot ", word);
             if (owner) {
                 target.slot = *info;
@@ -95,6 +106,11 @@ Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
             if (info->state != SlotState::free && std::ranges::find(meant, owner) == meant.end())
                 out.push_back(std::move(target));
         }
+        if (out.size() == before && !known && std::ranges::count_if(*helpers, [&](const Helper& helper) {
+                                                  return helper.id.starts_with(word);
+                                              }) > 1)
+            return fail(Errc::invalid_argument, core::cat("several helpers have an id that begins with \"",
+                                                          word, "\"; say more of it (holdfast ps)"));
         if (out.size() == before && !known)
             return fail(Errc::not_found, core::cat("there is no helper and no slot called \"", word,
                                                    "\"; see: holdfast ps, holdfast slots"));

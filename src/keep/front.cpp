@@ -71,8 +71,13 @@ Result<void> Front::start_keeper() {
     keeper.events = events_.directory();
     keeper.label = entry_.facts().label;
     keeper.life_fds.push_back(give(entry_.ownership().life_fd()));
-    if (slot_)
-        keeper.life_fds.push_back(give(slot_->life_fd()));
+    if (slot_) { // a daemon that is spared must not keep the slot shut
+        const int life = give(slot_->life_fd());
+        if (keeper.spare.empty())
+            keeper.life_fds.push_back(life);
+        else
+            keeper.own_life_fd = life;
+    }
     keeper.control_fd = give(pair->second.fd());
     if (options_.host)
         keeper.host_fd = give(options_.host->fd());
@@ -232,7 +237,7 @@ FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* s
                       const registry::EventLog& events) {
     FrontResult failed;
     auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-                                         SIGWINCH, SIGTSTP, SIGCONT, SIGALRM, stop_now_signal()});
+                                         SIGWINCH, SIGTSTP, SIGCONT, SIGALRM, sys::stop_now_signal()});
     auto tree = Tree::below_this_process();
     auto spare = SpareList::compile(options.keeper.spare);
     if (!signals || !tree || !spare) {

@@ -42,9 +42,6 @@ struct FrontResult {
     bool gave_up = false;                   // restarted too often
 };
 
-// The signal by which a front is told to end its tree at once.
-int stop_now_signal();
-
 // Runs the command to its end. `entry` and `slot` are released by the caller, after this has returned.
 FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,
                       const registry::EventLog& events);

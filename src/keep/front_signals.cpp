@@ -17,7 +17,7 @@ void Front::hear_signals() {
         all.push_back(*arrived);
     // The kernel hands them over by their numbers. "At once" was said before the TERM that follows it, and
     // must not be heard after.
-    std::ranges::stable_partition(all, [](const auto& one) { return one.signal == stop_now_signal(); });
+    std::ranges::stable_partition(all, [](const auto& one) { return one.signal == sys::stop_now_signal(); });
     for (const auto& arrived : all)
         hear_signal(arrived.signal, arrived.from_kernel && options_.keeper.join_front_group);
     // Before the keeper's death too: as PID 1 of a container we get the orphans of everybody who came in from
@@ -71,17 +71,13 @@ void Front::hear_signal(int signal, bool helper_has_it) {
     case SIGCONT:
         break;
     default:
-        if (signal == stop_now_signal()) {
+        if (signal == sys::stop_now_signal()) {
             tell_stop(StopReason::asked_now);
             break;
         }
         if (control_)
             control_->send(core::cat("signal ", signal));
     }
-}
-
-int stop_now_signal() {
-    return SIGRTMIN + 3;
 }
 
 } // namespace holdfast::keep

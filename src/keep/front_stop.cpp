@@ -6,6 +6,7 @@
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
+#include "sys/signals.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -56,11 +57,11 @@ FrontEnd wait_for_front(const SlotLocation& entry, const FrontPatience& patience
     }
     if (front->wait_ended(end))
         return FrontEnd::gone;
-    (void)front->signal(stop_now_signal());
+    (void)front->signal(sys::stop_now_signal());
     (void)front->signal(SIGCONT);
     if (front->wait_ended(sys::Deadline::in(hears_within)))
         return FrontEnd::gone;
-    if (sys::is_pending(front->pid(), stop_now_signal()) && !front->ended())
+    if (sys::is_pending(front->pid(), sys::stop_now_signal()) && !front->ended())
         return FrontEnd::deaf;
     return front->wait_ended(sys::Deadline::in(killing_takes_at_most)) ? FrontEnd::gone : FrontEnd::deaf;
 }

@@ -36,6 +36,8 @@ using core::StopReason;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t memory_look_ms = 250;
+constexpr std::int64_t old_generation_ms = 10'000;
+constexpr std::chrono::milliseconds look_at_old_generation{20};
 constexpr std::uint64_t idle_cpu_share = 5000; // one 5000th of the idle time: 120 ms in ten minutes
 
 class Keeper {
@@ -60,6 +62,7 @@ private:
     void hear_control();
     void hear_signals();
     void consider_restart();
+    [[nodiscard]] bool old_generation_gone();
     void watch_limits();
     void begin_stop(StopReason reason);
     struct News {
@@ -255,7 +258,7 @@ void Keeper::hear_control() {
 void Keeper::hear_signals() {
     while (auto arrived = signals_.next())
         if (arrived->signal != SIGCHLD)
-            begin_stop(StopReason::asked);
+            begin_stop(arrived->signal == sys::stop_now_signal() ? StopReason::asked_now : StopReason::asked);
     tree_.reap([this](const Tree::Ended& ended) { note_end(ended); });
 }
 
@@ -302,6 +305,18 @@ void Keeper::consider_restart() {
     start_again_at_ = now + delay;
 }
 
+// KILL was sent when the restart was decided on; a large process takes its time to go, and one that forked in
+// that instant has not heard it.
+bool Keeper::old_generation_gone() {
+    if (tree_.empty())
+        return true;
+    if (sys::boottime_ms() - *start_again_at_ > old_generation_ms)
+        begin_stop(StopReason::command_ended); // which names what lives on
+    else
+        tree_.signal_all(SIGKILL);
+    return false;
+}
+
 void Keeper::watch_limits() {
     std::int64_t now = sys::boottime_ms();
     if (options_.max_life.count() && now - born_ >= options_.max_life.count())
@@ -331,8 +346,11 @@ void Keeper::watch_limits() {
 
 sys::Deadline Keeper::next_wake() const {
     sys::Deadline next = ending_.next();
-    if (start_again_at_)
-        next = next.earlier(sys::Deadline::at(*start_again_at_));
+    if (start_again_at_) // SIGCHLD wakes us when the old generation has gone; this is for what came home
+                         // meanwhile
+        next =
+            next.earlier(sys::boottime_ms() < *start_again_at_ ? sys::Deadline::at(*start_again_at_)
+                                                               : sys::Deadline::in(look_at_old_generation));
     if (log_)
         next = next.earlier(log_->next());
     if (ending_.running())
@@ -396,7 +414,7 @@ int Keeper::run() {
         if (!ending_.running())
             watch_limits();
         consider_restart();
-        if (start_again_at_ && sys::boottime_ms() >= *start_again_at_) {
+        if (start_again_at_ && sys::boottime_ms() >= *start_again_at_ && old_generation_gone()) {
             start_again_at_.reset();
             if (!start())
                 begin_stop(StopReason::command_ended);
@@ -429,16 +447,16 @@ int Keeper::run() {
 int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
-    ::prctl(PR_SET_NAME, "holdfast-keep"); // and not "exe", which is what was executed
+    ::prctl(PR_SET_NAME, sys::keeper_name); // and not "exe", which is what was executed
     for (int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2})
         sys::ignore_signal(signal);
-    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT});
+    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, sys::stop_now_signal()});
     auto tree = Tree::below_this_process();
     auto spare = SpareList::compile(options.spare);
     if (!signals || !tree || !spare)
         return 1;
     // Only what is meant for the tree may reach it; everything else we got is for us alone.
-    for (int fd : {options.control_fd, options.host_fd, options.terminal_fd})
+    for (int fd : {options.control_fd, options.host_fd, options.terminal_fd, options.own_life_fd})
         if (fd >= 0)
             ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     Keeper keeper(options, std::move(*tree), std::move(*signals), std::move(*spare));

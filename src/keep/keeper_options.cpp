@@ -73,6 +73,8 @@ std::vector<std::string> to_argv(const KeeperOptions& o) {
         add("host", std::to_string(o.host_fd));
     for (int fd : o.life_fds)
         add("life", std::to_string(fd));
+    if (o.own_life_fd >= 0)
+        add("own-life", std::to_string(o.own_life_fd));
     add("stop", core::to_text(o.plan));
     if (o.containment != Containment::automatic)
         add("contain", std::string(name_of(o.containment)));
@@ -150,6 +152,8 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
             ok = whole(o.host_fd);
         else if (name == "life")
             ok = whole(o.life_fds.emplace_back());
+        else if (name == "own-life")
+            ok = whole(o.own_life_fd);
         else if (name == "stop")
             ok = assign(core::parse_stop_plan(value), o.plan);
         else if (name == "contain")

@@ -21,6 +21,7 @@ struct KeeperOptions {
     int control_fd = -1;
     int host_fd = -1;          // pidfd of the host, or -1
     std::vector<int> life_fds; // inherited by the helper's tree
+    int own_life_fd = -1;      // the keeper's alone: of a slot whose helper leaves daemons behind on purpose
     core::StopPlan plan = core::default_stop_plan();
     Containment containment = Containment::automatic;
     std::vector<std::string> spare;

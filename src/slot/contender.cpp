@@ -100,14 +100,14 @@ Seen Contender::carry_out(Do effect) {
     case Do::term_leftovers:
         found_anybody_ = true;
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
-        signal_all(leftovers_, SIGTERM);
+        ask_all(leftovers_);
         // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says.
         grace_ = sys::Deadline::in(options_.grace);
         deadline_ = sys::Deadline::never();
         return start_waiting(LockByte::life, false);
     case Do::kill_leftovers:
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
-        signal_all(leftovers_, SIGKILL);
+        kill_all(leftovers_);
         if (last_seen_ == Seen::grace_over) {
             grace_ = {};
             deadline_ = sys::Deadline::in(purpose_.patience);

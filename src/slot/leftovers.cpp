@@ -2,6 +2,8 @@
 
 #include "slot/paths.hpp"
 #include "sys/lock_holders.hpp"
+#include "sys/proc.hpp"
+#include "sys/signals.hpp"
 
 #include <csignal>
 
@@ -20,12 +22,21 @@ std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&
     return out;
 }
 
-void signal_all(const std::vector<sys::PidFd>& processes, int signal) {
+// A failure shows as life that does not come free, and is reported with names then.
+void ask_all(const std::vector<sys::PidFd>& processes) {
     for (const sys::PidFd& process : processes) {
-        // A failure here shows as life that does not come free, and is reported with names then.
-        (void)process.signal(signal);
-        if (signal == SIGTERM)
-            (void)process.signal(SIGCONT); // a stopped process cannot end by itself
+        (void)process.signal(SIGTERM);
+        (void)process.signal(SIGCONT); // a stopped process cannot end by itself
+    }
+}
+
+void kill_all(const std::vector<sys::PidFd>& processes) {
+    for (const sys::PidFd& process : processes) {
+        auto stat = sys::read_stat(process.pid());
+        const bool keeper = stat && stat->comm == sys::keeper_name;
+        (void)process.signal(keeper ? sys::stop_now_signal() : SIGKILL);
+        if (keeper)
+            (void)process.signal(SIGCONT);
     }
 }
 

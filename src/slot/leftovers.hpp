@@ -15,7 +15,11 @@ namespace holdfast::slot {
 // granted; 0 for none.
 std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door& inside, pid_t own_waiter);
 
-// TERM and CONT, or KILL, to each through its pidfd.
-void signal_all(const std::vector<sys::PidFd>& processes, int signal);
+// TERM and CONT to each through its pidfd.
+void ask_all(const std::vector<sys::PidFd>& processes);
+
+// KILL to each; but a keeper is told to end its tree at once, and then itself: it alone knows those of its
+// tree that hold nothing, and killed it would leave them behind.
+void kill_all(const std::vector<sys::PidFd>& processes);
 
 } // namespace holdfast::slot

@@ -26,7 +26,7 @@ bool ask(const SlotLocation& location, std::uint64_t epoch, int signal) {
         return false;
     if (!sight.owned) {
         if (sight.life_held)
-            signal_all(hold_leftovers(location, inside, 0), SIGTERM);
+            ask_all(hold_leftovers(location, inside, 0));
         return false; // what they fork meanwhile has not heard it
     }
     // Pidfd first, then the question whether that very process still owns the epoch that is meant.

@@ -34,6 +34,8 @@ struct ProcStat {
 // Parses the text of /proc/PID/stat, after the last ')': a process may be called "a) b (c".
 std::optional<ProcStat> parse_stat(std::string_view text);
 std::optional<ProcStat> read_stat(pid_t pid);
+// What a keeper calls itself (ProcStat::comm).
+inline constexpr const char* keeper_name = "holdfast-keep";
 
 std::vector<std::string> read_cmdline(pid_t pid); // empty for kernel threads, zombies and the gone
 std::string command_line_for_people(pid_t pid);   // argv joined, or [comm], cut at 200 characters

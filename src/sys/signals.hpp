@@ -35,6 +35,8 @@ private:
 };
 
 void ignore_signal(int signal);
+// By which fronts and keepers are told to end their tree at once, and then themselves.
+int stop_now_signal() noexcept;
 // Stops this process as the terminal would, and returns when it is continued.
 void stop_self();
 

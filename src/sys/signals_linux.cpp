@@ -9,7 +9,7 @@ namespace holdfast::sys {
 
 namespace {
 bool stays_ignored(int signal) {
-    struct sigaction now{};
+    struct sigaction now {};
     return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) &&
            ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
@@ -43,9 +43,13 @@ bool SignalQueue::waiting(int signal) const { // NOLINT(readability-convert-memb
 }
 
 void ignore_signal(int signal) {
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = SIG_IGN;
     ::sigaction(signal, &action, nullptr);
+}
+
+int stop_now_signal() noexcept {
+    return SIGRTMIN + 3;
 }
 
 void stop_self() {

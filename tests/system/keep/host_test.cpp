@@ -51,8 +51,10 @@ TEST_F(Keep, AHostThatIsNotThereIsSaidSo) {
     auto gone = Child::spawn(home.command_of("zoo/exiter", {}));
     ASSERT_TRUE(gone);
     ASSERT_TRUE(gone->wait(Deadline::in(patience)));
-    for (const std::string& host :
-         {std::to_string(gone->pid()), std::string("-1"), std::string("0"), std::string("somebody")}) {
+    const auto late = holdfast({"run", "--host", std::to_string(gone->pid()), "--", "/bin/true"});
+    EXPECT_TRUE(late.status.exited_with(75)) << late.err;
+    EXPECT_NE(late.err.find("has ended"), std::string::npos);
+    for (const std::string host : {"-1", "0", "somebody"}) {
         const auto ran = holdfast({"run", "--host", host, "--", "/bin/true"});
         EXPECT_TRUE(ran.status.exited_with(64)) << host << ": " << ran.err;
         EXPECT_NE(ran.err.find("--host"), std::string::npos);

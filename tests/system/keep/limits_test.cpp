@@ -199,6 +199,22 @@ TEST_F(Restart, AKilledHelperIsReplacedOnceAndItsLeftoversAreGone) {
     expect_nothing_left();
 }
 
+// A large process takes its time to die, and until then holds what it held.
+TEST_F(Restart, TheNextGenerationBeginsWhenTheOldOneHasGone) {
+    const std::string lock = home.dir().file("generation.lock"), met = home.dir().file("met"),
+                      up = home.dir().file("up");
+    const Words holder = home.animal("memory_holder", {"--mb=400", "--report=" + up});
+    const auto ran = holdfast(Words{"run", "--host", "none", "--contain", "plain", "--restart", "on-failure",
+                                    "--restart-delay", "1ms", "--restart-max", "4", "--"} +
+                                  sh("exec 9>>\"$1\"; flock -n 9 || { echo >>\"$2\"; exit 5; }; shift 2; "
+                                     "up=$1; shift; rm -f \"$up\"; "
+                                     "\"$@\" & while ! [ -s \"$up\" ]; do sleep 0.01; done; exit 1",
+                                     Words{lock, met, up} + holder),
+                              60s);
+    EXPECT_TRUE(ran.status.exited_with(1)) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(met)) << "it met the one before it";
+}
+
 TEST_F(Restart, AStopDuringThePauseIsFinal) {
     scene.start({.host = {"--null"},
                  .holdfast = {"--restart", "always", "--restart-delay", "30s", "--name", "paused"},

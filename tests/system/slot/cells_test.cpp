@@ -8,6 +8,7 @@
 #include "sys/whole_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -169,6 +170,19 @@ TEST_F(Cells, APatientContenderFindsANewerOwner) {
     patient.signal(SIGCONT);
     EXPECT_SAYS(patient.hear(), "error superseded ");
     EXPECT_EQ(next.ask("heard"), "heard 0 0");
+}
+
+// Nothing but the lock tells it: no word of the owner, no time that is up.
+TEST_F(Cells, APatientContenderIsGrantedTheLifeOfAnOwnerThatDied) {
+    Actor owner = actor(), patient = actor();
+    ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
+    patient.tell("acquire replace stall=60000");
+    const std::string call = "/proc/" + std::to_string(patient.pid()) + "/syscall";
+    ASSERT_TRUE(harness::eventually(soon(), [&] {
+        return harness::read_file(call).value_or("").starts_with(std::to_string(SYS_poll) + " ");
+    })) << "it waits in poll, and nowhere else";
+    owner.kill();
+    EXPECT_EQ(patient.hear(), "owned 2");
 }
 
 TEST_F(Cells, APatientContenderFindsNobody) {
