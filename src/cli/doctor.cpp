@@ -61,8 +61,7 @@ int doctor_command(const Arguments& arguments) {
     auto report = look(arguments);
     if (!report)
         return fail_with(report.error());
-    print(arguments.has("json") ? doctor::to_json(*report) + "\n" : doctor::to_text(*report));
-    return exit_ok;
+    return answer(arguments.has("json") ? doctor::to_json(*report) + "\n" : doctor::to_text(*report));
 }
 
 int reap_command(const Arguments& arguments) {
@@ -78,8 +77,8 @@ int reap_command(const Arguments& arguments) {
     auto reaped = doctor::reap(*report, how);
     if (!reaped)
         return fail_with(reaped.error());
-    print(arguments.has("json") ? doctor::to_json(*reaped) + "\n" : doctor::to_text(*reaped));
-    return reaped->complete() ? exit_ok : exit_leftovers;
+    return answer(arguments.has("json") ? doctor::to_json(*reaped) + "\n" : doctor::to_text(*reaped),
+                  reaped->complete() ? exit_ok : exit_leftovers);
 }
 
 } // namespace holdfast::cli

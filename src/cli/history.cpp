@@ -2,6 +2,7 @@
 #include "cli/helpers.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "registry/events.hpp"
 #include "registry/listing.hpp"
@@ -47,13 +48,13 @@ std::string event_text(const registry::Event& event) {
                                 std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
     if (!event.id.empty())
         out += event.id + "  ";
-    out += event.label;
+    out += core::printable(event.label);
     if (event.pid)
         out += core::cat("  pid ", event.pid);
     if (event.status)
         out += core::cat("  status ", *event.status);
     if (!event.reason.empty())
-        out += core::cat("  (", event.reason, ')');
+        out += core::cat("  (", core::printable(event.reason), ')');
     return out + "\n";
 }
 
@@ -71,6 +72,9 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
     if (!changes)
         return fail_with(changes.error());
     sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (struct stat now{};
+        file && ::fstat(file.get(), &now) == 0 && static_cast<std::uint64_t>(now.st_size) < from)
+        from = 0; // the page was turned in between
     std::string pending;
     for (;;) {
         const bool last = writer && writer->ended(); // asked before the last look, not after
@@ -80,7 +84,8 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
             ssize_t n =
                 file ? ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(from)) : 0;
             if (n <= 0) {
-                struct stat mine{}, there{};
+                struct stat mine {
+                }, there{};
                 bool turned = ::stat(path.c_str(), &there) == 0 &&
                               (!file || (::fstat(file.get(), &mine) == 0 && mine.st_ino != there.st_ino));
                 if (!turned)
@@ -105,10 +110,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
     }
 }
 
-std::uint64_t size_of(const std::string& path) {
-    struct stat file{};
-    return ::stat(path.c_str(), &file) == 0 ? static_cast<std::uint64_t>(file.st_size) : 0;
-}
+constexpr std::size_t most_shown = std::size_t{64} << 20;
 
 struct Log {
     std::string path;
@@ -122,19 +124,27 @@ Result<Log> find_log(const Arguments& arguments) {
         return std::unexpected(places.error());
     const std::string& word = arguments.words[0];
     auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
-    if (helpers)
-        for (const registry::Helper* helper : registry::matching(*helpers, word)) {
-            if (helper->facts.log.empty())
-                return fail(Errc::not_found,
-                            core::cat("\"", word,
-                                      "\" was not started with --log, so its stderr went to its host only"));
-            Log out{.path = helper->facts.log, .writer = std::nullopt};
-            if (auto keeper = sys::open_same(helper->facts.keeper))
+    bool runs_without = false;
+    if (helpers) {
+        auto meant = registry::matching(*helpers, word);
+        for (auto at = meant.rbegin(); at != meant.rend(); ++at) { // the newest first
+            const registry::Helper& helper = **at;
+            if (helper.facts.log.empty()) {
+                runs_without = true;
+                continue;
+            }
+            Log out{.path = helper.facts.log, .writer = std::nullopt};
+            if (auto keeper = sys::open_same(helper.facts.keeper))
                 out.writer = std::move(*keeper);
-            else if (auto front = sys::PidFd::open(helper->info.owner_pid))
+            else if (auto front = sys::PidFd::open(helper.info.owner_pid))
                 out.writer = std::move(*front); // which is about to say who the keeper is
             return out;
         }
+    }
+    if (runs_without)
+        return fail(
+            Errc::not_found,
+            core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
     auto events = registry::EventLog(places->state).read();
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
@@ -160,15 +170,15 @@ int logs_command(const Arguments& arguments) {
     auto log = find_log(arguments);
     if (!log)
         return fail_with(log.error());
-    std::uint64_t size = size_of(log->path);
-    for (const std::string& part : {log->path + ".1", log->path})
-        if (auto text = sys::read_small_file(part, std::size_t{64} << 20))
-            if (!print(*text))
-                return exit_ok;
-    if (!arguments.has("follow") || !log->writer)
-        return exit_ok;
+    std::string text = sys::read_small_file(log->path + ".1", most_shown).value_or("");
+    // What is followed begins right behind what is shown here, whatever is written meanwhile.
+    const std::string newest = sys::read_small_file(log->path, most_shown).value_or("");
+    const int shown = answer(text + newest);
+    if (shown != exit_ok || !arguments.has("follow") || !log->writer)
+        return shown;
     return follow(
-        log->path, size, [](std::string& pending) { return std::exchange(pending, {}); }, &*log->writer);
+        log->path, newest.size(), [](std::string& pending) { return std::exchange(pending, {}); },
+        &*log->writer);
 }
 
 int events_command(const Arguments& arguments) {
@@ -180,12 +190,13 @@ int events_command(const Arguments& arguments) {
     auto show = [as_json](const registry::Event& event) {
         return as_json ? registry::to_json_line(event) : event_text(event);
     };
-    std::uint64_t size = size_of(log.path());
-    for (const registry::Event& event : log.read())
-        if (!print(show(event)))
-            return exit_ok;
-    if (!arguments.has("follow"))
-        return exit_ok;
+    std::uint64_t size = 0; // of what is shown here: the rest is for who follows
+    std::string text;
+    for (const registry::Event& event : log.read(&size))
+        text += show(event);
+    const int shown = answer(text);
+    if (shown != exit_ok || !arguments.has("follow"))
+        return shown;
     return follow(
         log.path(), size,
         [&show](std::string& pending) {

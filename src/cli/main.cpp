@@ -40,8 +40,7 @@ int dispatch(const std::vector<std::string>& words) {
     std::size_t used = 2;
     if (cli::is_group(first)) {
         if (words.size() < 3 || words[2] == "--help" || words[2] == "-h") {
-            cli::print(cli::group_overview(first));
-            return words.size() < 3 ? cli::exit_usage : cli::exit_ok;
+            return cli::answer(cli::group_overview(first), words.size() < 3 ? cli::exit_usage : cli::exit_ok);
         }
         name += core::cat(' ', words[2]);
         used = 3;
@@ -56,8 +55,7 @@ int dispatch(const std::vector<std::string>& words) {
     if (!arguments)
         return cli::fail_with(arguments.error());
     if (arguments->has("help")) {
-        cli::print(cli::help_of(*command));
-        return cli::exit_ok;
+        return cli::answer(cli::help_of(*command));
     }
     return command->run(*arguments);
 }

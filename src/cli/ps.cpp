@@ -5,6 +5,7 @@
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "registry/listing.hpp"
 #include "sys/parallel.hpp"
@@ -170,7 +171,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = json::serialize(one);
+                texts[first] = core::mend_utf8(json::serialize(one));
             }
         });
         std::string out;
@@ -210,7 +211,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
         row.push_back(sys::join_command(helper.info.argv));
         table.add(std::move(row));
         if (arguments.has("tree") && (helper.facts.keeper.pid || helper.alive))
-            trees += core::cat(helper.id, ' ', helper.facts.label, '\n', tree_text(helper));
+            trees += core::cat(helper.id, ' ', core::printable(helper.facts.label), '\n', tree_text(helper));
     }
     return trees.empty() ? table.text() : core::cat(table.text(), '\n', trees);
 }
@@ -244,6 +245,8 @@ int ps_command(const Arguments& arguments) {
         auto places = places_of(arguments);
         if (!places)
             return fail_with(places.error());
+        if (auto first = chosen(arguments); !first)
+            return fail_with(first.error());
         return watch(places->helpers, stdout_is_terminal(), [&] {
             auto helpers = chosen(arguments);
             return helpers ? ps_text(*helpers, arguments) : helpers.error().message + "\n";
@@ -259,6 +262,8 @@ int top_command(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return fail_with(places.error());
+    if (auto first = chosen(arguments); !first)
+        return fail_with(first.error());
     std::map<std::string, std::uint64_t> last_ticks;
     std::int64_t last_time = sys::boottime_ms();
     return watch(places->helpers, true, [&] {

@@ -5,6 +5,7 @@
 #include "cli/slot_json.hpp"
 #include "cli/stop_targets.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
@@ -16,6 +17,7 @@
 #include "sys/clock.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
+#include "sys/signals.hpp"
 
 #include <csignal>
 #include <optional>
@@ -94,7 +96,7 @@ public:
             mine.epoch = target.epoch;
             mine.now = how.now && !target.plan; // a front ends its tree at once when it is told so
             ones_.emplace_back(slot::Stopping(target.location, mine,
-                                              how.now && target.plan ? keep::stop_now_signal() : SIGTERM));
+                                              how.now && target.plan ? sys::stop_now_signal() : SIGTERM));
         }
         asked_at_ = sys::boottime_ms();
     }
@@ -180,8 +182,8 @@ json::object to_json_object(const StopTarget& target, const Result<Stopped>& sto
 
 std::string sentence(const StopTarget& target, const Stopped& stopped) {
     if (!stopped.successor)
-        return core::cat("stopped ", target.shown, '\n');
-    return core::cat("stopped ", target.shown,
+        return core::cat("stopped ", core::printable(target.shown), '\n');
+    return core::cat("stopped ", core::printable(target.shown),
                      "; somebody who waited owns it now: ", slot::owner_for_people(*stopped.successor), '\n');
 }
 
@@ -208,6 +210,7 @@ int stop_command(const Arguments& arguments) {
     RegisteredStop registered(*targets, how);
     OwnerStop owners(*targets, how, *grace, events);
     int code = exit_ok;
+    int said = exit_ok;
     json::array answers;
     for (std::size_t at = 0; at < targets->size(); ++at) {
         const StopTarget& target = (*targets)[at];
@@ -217,13 +220,15 @@ int stop_command(const Arguments& arguments) {
         if (arguments.has("json"))
             answers.push_back(to_json_object(target, stopped));
         else if (stopped)
-            print(sentence(target, *stopped));
+            said = std::max(said, answer(sentence(target, *stopped)));
         if (!stopped)
             code = fail_with(stopped.error());
     }
     if (arguments.has("json"))
-        return answer(json::serialize(answers) + "\n", code);
-    return targets->empty() ? answer("nothing to stop\n") : code;
+        return answer(core::mend_utf8(json::serialize(answers)) + "\n", code);
+    if (targets->empty())
+        return answer("nothing to stop\n");
+    return code != exit_ok ? code : said;
 }
 
 } // namespace holdfast::cli

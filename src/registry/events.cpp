@@ -1,6 +1,7 @@
 #include "registry/events.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/fd.hpp"
@@ -31,7 +32,7 @@ std::string to_json_line(const Event& event) {
         out["reason"] = event.reason;
     if (event.status)
         out["status"] = *event.status;
-    return json::serialize(out) + "\n";
+    return core::mend_utf8(json::serialize(out)) + "\n";
 }
 
 std::optional<Event> event_from_line(std::string_view line) {
@@ -58,11 +59,11 @@ void EventLog::append(Event event) const {
     sys::Fd fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return;
-    struct stat file{};
+    struct stat file {};
     if (::fstat(fd.get(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
         ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
         // One of us turns the page; whoever still writes to the old one writes to the old one.
-        struct stat there{};
+        struct stat there {};
         if (::stat(path().c_str(), &there) == 0 && there.st_ino == file.st_ino)
             ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
         fd = sys::Fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -71,12 +72,14 @@ void EventLog::append(Event event) const {
     (void)!::write(fd.get(), line.data(), line.size());
 }
 
-std::vector<Event> EventLog::read() const {
+std::vector<Event> EventLog::read(std::uint64_t* seen) const {
     std::vector<Event> out;
     for (const std::string& file : {directory_ + "/events.1.jsonl", path()}) {
         auto text = sys::read_small_file(file, 4 * max_events_bytes);
         if (!text)
             continue;
+        if (seen && file == path())
+            *seen = text->rfind('\n') + 1; // 0 where there is none
         std::string_view rest = *text;
         while (!rest.empty()) {
             std::size_t end = rest.find('\n');

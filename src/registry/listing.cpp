@@ -166,11 +166,18 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
 }
 
 std::vector<const Helper*> matching(const std::vector<Helper>& helpers, const std::string& word) {
+    constexpr std::size_t least_digits = 4;
     std::vector<const Helper*> out;
     for (const Helper& helper : helpers)
-        if (helper.id == word || helper.facts.label == word ||
-            (word.size() >= 4 && helper.id.starts_with(word)))
+        if (helper.id == word || helper.facts.label == word)
             out.push_back(&helper);
+    if (!out.empty() || word.size() < least_digits)
+        return out;
+    for (const Helper& helper : helpers)
+        if (helper.id.starts_with(word))
+            out.push_back(&helper);
+    if (out.size() > 1)
+        out.clear(); // it does not say which
     return out;
 }
 

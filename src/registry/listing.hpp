@@ -35,7 +35,8 @@ struct ListOptions {
 // Takes, writes and removes nothing.
 Result<std::vector<Helper>> list_helpers(const std::string& directory, const ListOptions& options);
 
-// Those that `word` means: an id, a beginning of an id of at least 4 digits, or a label.
+// Those that `word` means: an id or a label; if it is neither, the one whose id begins with it, at least 4
+// digits.
 std::vector<const Helper*> matching(const std::vector<Helper>& helpers, const std::string& word);
 
 } // namespace holdfast::registry

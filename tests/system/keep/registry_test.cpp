@@ -1,6 +1,8 @@
 // ps, stop, logs, events: what is kept, and how it is ended from elsewhere.
 #include "keep/fixture.hpp"
 
+#include "core/printable.hpp"
+
 #include <filesystem>
 #include <regex>
 
@@ -208,6 +210,62 @@ TEST_F(Registry, ALogCanBeFollowed) {
     EXPECT_TRUE(follower->out().read_until("second\n", Deadline::in(patience)));
     ASSERT_TRUE(follower->signal(SIGTERM));
     EXPECT_TRUE(follower->wait(Deadline::in(patience)));
+}
+
+// Each line once, whatever is written between what is shown and what is followed.
+TEST_F(Registry, AFollowedLogRepeatsNothing) {
+    auto spec = home.command(Words{"run", "--log", "--name", "many", "--"} +
+                             sh("seq 200000 >&2; echo up; seq 200001 400000 >&2"));
+    auto child = Child::spawn(spec);
+    ASSERT_TRUE(child);
+    ASSERT_TRUE(child->out().read_until("up\n", Deadline::in(patience)));
+    const auto followed = holdfast({"logs", "many", "-f"}, 60s).out;
+    std::string expected;
+    for (int i = 1; i <= 400'000; ++i)
+        expected += std::to_string(i) + "\n";
+    EXPECT_TRUE(followed == expected) << followed.size() << " bytes instead of " << expected.size();
+}
+
+TEST_F(Registry, AWordMeansAnIdOrANameBeforeItMeansABeginning) {
+    auto victim = guarded({"--name", "victim"}, "echo_server");
+    const std::string id = registry_ids(home).at(0);
+    const std::string word = id.substr(0, 4);
+    auto other = guarded({"--name", word, "--log"}, "echo_server");
+    EXPECT_TRUE(holdfast({"stop", word}).status.exited_with(0));
+    EXPECT_TRUE(other.wait(Deadline::in(patience)));
+    EXPECT_EQ(registry_ids(home), std::vector{id}) << "the one whose id only begins like that";
+    EXPECT_TRUE(holdfast({"stop", word}).status.exited_with(0)); // and now it is the only one that is meant
+    EXPECT_TRUE(registry_ids(home).empty());
+}
+
+TEST_F(Registry, OfTwoWithOneNameTheOneWithALogHasTheLog) {
+    auto without = guarded({"--name", "twin"}, "echo_server");
+    auto with = guarded({"--name", "twin", "--log"}, "echo_server");
+    EXPECT_TRUE(holdfast({"logs", "twin"}).status.exited_with(0));
+}
+
+// Command lines, names and states are any bytes; JSON is not.
+TEST_F(Registry, WhatIsNotUtf8IsValidJsonAllTheSame) {
+    auto helper = guarded({"--name", "caf\xe9", "--slot", "odd"}, "echo_server", {"--word=\xff\xfe"});
+    for (const Words& words :
+         {Words{"ps", "--json"}, Words{"slots", "--json"}, Words{"status", "odd", "--json"},
+          Words{"events", "--json"}, Words{"stop", "odd", "--json"}}) {
+        const auto said = holdfast(words).out;
+        EXPECT_TRUE(core::is_utf8(said)) << words.front();
+        EXPECT_FALSE(said.empty());
+    }
+}
+
+TEST_F(Registry, AnAnswerThatCannotBeWrittenIsAFailure) {
+    auto helper = guarded({"--name", "answering"}, "echo_server");
+    for (const char* words : {"events", "events --json", "doctor", "run --help", "ps", "stop answering"}) {
+        auto spec = home.command({});
+        spec.argv =
+            Words{"/bin/sh", "-c", "exec \"$0\" " + std::string(words) + " >/dev/full", program("holdfast")};
+        const auto ended = run_to_end(spec, Deadline::in(patience));
+        ASSERT_TRUE(ended);
+        EXPECT_TRUE(ended->status.exited_with(73)) << words << ": " << to_string(ended->status);
+    }
 }
 
 // A clean-up that takes longer than anybody's default.
