@@ -285,7 +285,26 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
             return {};
         }
     }
-    return insert_trace(context, trace, true);
+    return insert_trace(context, trace, trace.kind == "turn");
+}
+
+Result<bool> find_same_answer(WriteContext& context, Trace& trace) {
+    HF_PREPARE(same, context.database,
+               "SELECT id, row FROM traces WHERE episode=?1 AND ts=?2 AND kind=?3 AND agent_text=?4"
+               " AND coalesce(tool_calls, '')=?5");
+    (*same)
+        ->bind(1, trace.episode_row)
+        .bind(2, trace.ts)
+        .bind(3, trace.kind)
+        .bind(4, trace.agent_text)
+        .bind(5, trace.tool_calls);
+    const ScopedReset reset(**same);
+    auto row = (*same)->step();
+    if (row && *row) {
+        trace.id = (*same)->string(0);
+        trace.row = (*same)->integer(1);
+    }
+    return row;
 }
 
 Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn) {
