@@ -370,15 +370,23 @@ Result<void> replace_text(WriteContext& context, Trace& trace) {
 }
 
 Result<bool> delete_trace(WriteContext& context, std::string_view id) {
-    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row");
+    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row, episode");
     (*remove)->bind(1, id);
-    const ScopedReset reset(**remove);
-    auto row = (*remove)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    if (!*row)
+    struct Place {
+        std::int64_t row;
+        std::int64_t episode;
+    };
+    auto gone = first(**remove, [](const Statement& row) { return Place{row.integer(0), row.integer(1)}; });
+    if (!gone)
+        return std::unexpected(std::move(gone.error()));
+    if (!*gone)
         return false;
-    context.changes.went.push_back((*remove)->integer(0));
+    HF_PREPARE(count, context.database, "UPDATE episodes SET turns=turns-1 WHERE row=?1 AND turns>0");
+    if (auto done = (*count)->bind(1, (*gone)->episode).run(); !done)
+        return std::unexpected(std::move(done.error()));
+    if (auto marked = mark_forgotten(context.database); !marked)
+        return std::unexpected(std::move(marked.error()));
+    context.changes.went.push_back((*gone)->row);
     --context.totals.traces;
     return true;
 }

@@ -88,7 +88,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         return std::unexpected(std::move(database.error()));
     writer_ = std::move(*database);
     ::chmod(options_.path.c_str(), 0600);
-    sqlite3_busy_timeout(writer_.raw(), 5000);
+    sqlite3_busy_timeout(writer_.raw(), busy_ms);
     {
         // The first statement that reads makes SQLite recover a leftover WAL, however long that takes.
         WalProgress watch{progress, wal};
@@ -143,6 +143,8 @@ Result<void> Store::raise_epoch() {
     if (auto read = begin(totals, next_trace); !read)
         return read;
     totals_ = totals;
+    if (auto looked = wipe_.look(writer_); !looked)
+        return looked;
     return writer_.exec("ROLLBACK");
 }
 

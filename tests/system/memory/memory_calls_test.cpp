@@ -202,5 +202,15 @@ TEST_F(MemoryCalls, a_turn_is_not_begun_in_an_episode_of_another_session) {
     EXPECT_EQ(result("memory.get_trace", {{"id", id}}).at("userText"), "the question");
 }
 
+TEST_F(MemoryCalls, a_forgotten_turn_is_counted_no_more) {
+    const auto episode = result("turn.start", turn_start("s", "the question", 1)).at("query").at("episodeId");
+    const auto id = result("turn.end", turn_end("s", episode, 2)).at("traceId");
+    (void)result("turn.end", turn_end("s", episode, 3));
+    EXPECT_EQ(result("memory.episodes").at("episodes").at(0).at("turns"), 2);
+    (void)result("memory.forget", {{"id", id}});
+    EXPECT_EQ(result("memory.episodes").at("episodes").at(0).at("turns"), 1);
+    EXPECT_EQ(result("memory.sessions").at("sessions").at(0).at("turns"), 1);
+}
+
 } // namespace
 } // namespace holdfast::memory
