@@ -1,6 +1,7 @@
 // Sessions, episodes, turns and feedback: what changes the store. Each answers after its commit.
 #include "memory/contract/contract_call.hpp"
 
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
@@ -48,10 +49,23 @@ void change(const CallPointer& call, Write write, Answer answer) {
                 call->contract().log("error", "store", done.error().message);
                 return call->refuse(done.error());
             }
+            if (refusal->code == "invalid_argument")
+                return call->refuse_argument(refusal->message);
             if (!refusal->code.empty())
                 return call->refuse_missing(refusal->code, refusal->message);
             answer();
         });
+}
+
+// A turn may get its user's text from another line, and be longer than any line: exported, it could not be
+// imported again. Text grows at most sixfold as JSON, so of most turns that is known without looking.
+std::optional<Refusal> too_long(const Trace& trace) {
+    constexpr std::size_t most = (std::size_t{31} << 20) - 2048; // of what the importing side takes
+    const auto size = trace.user_text.size() + trace.agent_text.size() + trace.thinking.size() +
+                      trace.reflection.size() + trace.tool_calls.size() + trace.meta.size();
+    if (size < most / 8 || core::json_text(to_json(trace)).size() <= most)
+        return std::nullopt;
+    return Refusal{"invalid_argument", "the turn with its user's text is longer than 30 MiB"};
 }
 
 Refusal no_session(const std::string& id) {
@@ -94,7 +108,7 @@ void session_open(const CallPointer& call) {
     given.agent = call->word("agent", true);
     given.id = call->word("sessionId", false);
     given.meta = call->clean_json("meta");
-    given.name_space = call->json("namespace");
+    given.name_space = call->name_space();
     if (call->bad())
         return;
     if (given.id.empty())
@@ -277,7 +291,7 @@ void turn_start(const CallPointer& call) {
     turn->session.id = turn->session_id = call->word("sessionId", true);
     turn->user_text = call->text("userText", true);
     const auto ts = call->integer("ts", true, 0, far_future);
-    turn->session.name_space = call->json("namespace");
+    turn->session.name_space = call->name_space();
     turn->turn_key = call->clean(call->text("turnKey", false));
     turn->episode.id = call->word("episodeId", false);
     const auto deadline = call->integer("deadlineAt", false, 0, far_future);
@@ -378,6 +392,10 @@ void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, b
             }
             if (trace->summary.empty())
                 trace->summary = summary_of(trace->user_text, trace->agent_text);
+            if (auto refused = too_long(*trace)) {
+                refusal = std::move(*refused);
+                return {};
+            }
             return add_trace(context, *trace);
         },
         [call, trace] {

@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/aside.hpp"
+#include "memory/store/namespaces.hpp"
 #include "memory/store/schema.hpp"
 #include "memory/store/watched_vfs.hpp"
 
@@ -114,6 +115,8 @@ Result<void> Store::open_connections(const OnProgress& progress) {
     });
     if (!migrated)
         return migrated;
+    if (auto sorted = sort_stored_namespaces(writer_); !sorted)
+        return sorted;
     sqlite3_wal_hook(
         writer_.raw(),
         [](void* self, sqlite3*, const char*, int frames) {

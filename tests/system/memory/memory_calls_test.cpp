@@ -212,5 +212,60 @@ TEST_F(MemoryCalls, a_forgotten_turn_is_counted_no_more) {
     EXPECT_EQ(result("memory.sessions").at("sessions").at(0).at("turns"), 1);
 }
 
+TEST_F(MemoryCalls, a_namespace_is_the_same_in_any_order_of_its_members) {
+    const auto shape = [](const char* text) { return json::parse(text); };
+    open("s", {{"namespace", shape(R"({"user":"ada","project":{"b":1,"a":[{"y":1,"x":2}]}})")}});
+    auto begin_turn = turn_start("s", "the kettle", 1);
+    const auto episode = result("turn.start", begin_turn).at("query").at("episodeId");
+    const auto id = result("turn.end", turn_end("s", episode, 2)).at("traceId");
+    const auto same = shape(R"({"project":{"a":[{"x":2,"y":1}],"b":1},"user":"ada"})");
+    const auto other = shape(R"({"project":{"a":[{"x":2,"y":1}],"b":2},"user":"ada"})");
+    const auto found = [&](const json::value& name_space) {
+        return result("memory.search", {{"query", "kettle"}, {"namespace", name_space}})
+            .at("hits")
+            .as_array()
+            .size();
+    };
+    EXPECT_EQ(found(same), 1U);
+    EXPECT_EQ(found(other), 0U);
+    EXPECT_TRUE(result("memory.get_trace", {{"id", id}, {"namespace", same}}).is_object());
+    EXPECT_TRUE(result("memory.get_trace", {{"id", id}, {"namespace", other}}).is_null());
+    EXPECT_TRUE(call("memory.timeline", {{"episodeId", episode}, {"namespace", same}, {"limit", 5}}).ok());
+    // And what comes in as a line.
+    (void)result(
+        "transfer.import",
+        {{"records",
+          {{{"type", "session"}, {"id", "i"}, {"agent", "a"}, {"namespace", shape(R"({"z":1,"a":2})")}},
+           {{"ts", 3}, {"sessionId", "i"}, {"text", "a teapot"}}}}});
+    EXPECT_EQ(result("memory.search", {{"query", "teapot"}, {"namespace", shape(R"({"a":2,"z":1})")}})
+                  .at("hits")
+                  .as_array()
+                  .size(),
+              1U);
+}
+
+TEST_F(MemoryCalls, a_time_in_a_filter_is_a_number_or_refused) {
+    constexpr std::int64_t noon = 1'794'889'764'822;
+    (void)result("memory.add", {{"text", "the kettle before"}, {"ts", noon - 5000}});
+    (void)result("memory.add", {{"text", "the kettle after"}, {"ts", noon + 5000}});
+    const auto found = [&](const json::object& filters) {
+        return result("memory.search", {{"query", "kettle"}, {"filters", filters}})
+            .at("hits")
+            .as_array()
+            .size();
+    };
+    EXPECT_EQ(found({}), 2U);
+    for (const json::value& time :
+         {json::value(noon), json::value(static_cast<double>(noon)), json::value(noon + 0.5)}) {
+        EXPECT_EQ(found({{"since", time}}), 1U) << time;
+        EXPECT_EQ(found({{"until", time}}), 1U) << time;
+    }
+    EXPECT_EQ(found({{"since", nullptr}, {"until", nullptr}, {"agent", nullptr}}), 2U);
+    for (const json::object& filters : {json::object{{"since", "yesterday"}}, json::object{{"until", true}},
+                                        json::object{{"since", 1e300}}, json::object{{"agent", 7}}})
+        EXPECT_EQ(call("memory.search", {{"query", "kettle"}, {"filters", filters}}).code, "invalid_argument")
+            << filters;
+}
+
 } // namespace
 } // namespace holdfast::memory

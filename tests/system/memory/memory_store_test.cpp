@@ -437,5 +437,20 @@ TEST(MemoryStore, what_an_owner_left_to_be_wiped_is_wiped_by_the_next) {
     EXPECT_NE(files.find("kettles"), files.npos);
 }
 
+TEST(MemoryStore, a_namespace_of_an_earlier_version_is_sorted_once) {
+    const TempHome home;
+    {
+        auto store = open_store(home);
+        ASSERT_TRUE(add_turn(*store, "se_a", "x", 1));
+    }
+    {
+        auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+        ASSERT_TRUE(database.exec("UPDATE sessions SET namespace='{\"z\":1,\"a\":{\"c\":3,\"b\":2}}';"
+                                  "DELETE FROM settings"));
+    }
+    auto store = open_store(home);
+    EXPECT_EQ(find_session(**store->reader(), "se_a").value()->name_space, R"({"a":{"b":2,"c":3},"z":1})");
+}
+
 } // namespace
 } // namespace holdfast::memory
