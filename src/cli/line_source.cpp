@@ -25,7 +25,7 @@ Result<LineSource> LineSource::open(const std::string& path) {
         return source;
     }
     source.in_ = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info{};
+    struct stat info {};
     if (!source.in_ || ::fstat(source.in_.get(), &info) != 0) {
         const int error = errno;
         auto failed = sys::fail_sys(cat("open ", path)).error();
@@ -103,7 +103,9 @@ Result<std::optional<LineSource::Line>> LineSource::next() {
             continue;
         }
         const auto stop = std::min(end, buffer_.size());
-        const auto text = std::string_view(buffer_).substr(used_, stop - used_);
+        auto text = std::string_view(buffer_).substr(used_, stop - used_);
+        if (number_ == 0 && text.starts_with("\xef\xbb\xbf"))
+            text.remove_prefix(3); // the mark that some editors begin a file with
         if (end == buffer_.npos && text.empty() && !too_long)
             break;
         used_ = std::min(stop + 1, buffer_.size());

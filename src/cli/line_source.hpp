@@ -29,7 +29,9 @@ public:
     [[nodiscard]] std::uint64_t bytes_total() const noexcept { return size_; } // 0: not known
     [[nodiscard]] bool from_database() const noexcept { return reader_.has_value(); }
 
-    static constexpr std::size_t longest_line = std::size_t{15} << 20;
+    // What is around it in a request to holdfast-memory takes less than a kilobyte of the longest one there
+    // is.
+    static constexpr std::size_t longest_line = (std::size_t{31} << 20) - 1024;
 
 private:
     LineSource() = default;

@@ -59,8 +59,9 @@ Result<MemoryClient> MemoryClient::start(const std::string& home, const std::str
         return std::unexpected(std::move((to_helper ? from_helper : to_helper).error()));
     sys::SpawnSpec spec;
     // How far it is is asked and shown by us: two who draw on one terminal draw over each other.
-    spec.argv = {"holdfast-memory", cat("--agent=", agent), "--no-viewer",
-                 "--no-progress",   "--told-by-client",     cat("--home=", home)};
+    // And lines as long as can be: what others stored is exported and imported through us.
+    spec.argv = {"holdfast-memory",  cat("--agent=", agent), "--no-viewer",       "--no-progress",
+                 "--told-by-client", "--max-line=31M",       cat("--home=", home)};
     spec.executable = *program;
     spec.fds = {{to_helper->reading.get(), 0}, {from_helper->writing.get(), 1}};
     auto process = sys::spawn(spec);

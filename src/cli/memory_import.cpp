@@ -43,8 +43,9 @@ public:
     // False: a bad line, and bad lines end it. The lines before it are stored.
     Result<bool> take(const LineSource::Line& line) {
         if (line.too_long)
-            return flush_then_bad(line.number, line.text,
-                                  cat("the line is longer than ", LineSource::longest_line >> 20, " MiB"));
+            return flush_then_bad(
+                line.number, line.text,
+                cat("the line is longer than ", (LineSource::longest_line >> 20) + 1, " MiB"));
         boost::system::error_code failed;
         auto record = core::parse_mended(line.text, failed);
         if (failed)

@@ -1,5 +1,6 @@
 #include "memory/contract/contract.hpp"
 
+#include "core/json_sorted.hpp"
 #include "core/json_surrogates.hpp"
 #include "core/json_text.hpp"
 #include "core/text.hpp"
@@ -302,6 +303,11 @@ bool Contract::Call::flag(std::string_view name) {
 std::string Contract::Call::json(std::string_view name) {
     const auto* value = find(name);
     return value != nullptr ? json::serialize(*value) : "";
+}
+
+std::string Contract::Call::name_space() {
+    const auto* value = find("namespace");
+    return value != nullptr ? core::sorted_json_text(*value) : "";
 }
 
 std::string Contract::Call::clean_json(std::string_view name) {

@@ -36,6 +36,8 @@ public:
     bool flag(std::string_view name);
     // Any JSON, as text; empty when absent or null.
     std::string json(std::string_view name);
+    // "namespace" as it is stored and compared: members by name, so that their order does not tell two apart.
+    std::string name_space();
     std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
     [[nodiscard]] const boost::json::object& params() const noexcept { return params_; }
     [[nodiscard]] bool bad() const noexcept { return answered_; }

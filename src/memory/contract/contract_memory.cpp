@@ -76,7 +76,7 @@ void memory_search(const CallPointer& call) {
     auto query = std::make_shared<RecallQuery>();
     query->text = call->word("query", true);
     const auto agent = call->text("agent", false);
-    query->name_space = call->json("namespace");
+    query->name_space = call->name_space();
     const auto session_id = call->word("sessionId", false);
     const auto episode_id = call->word("episodeId", false);
     if (const auto* filters = call->params().if_contains("filters");
@@ -85,13 +85,23 @@ void memory_search(const CallPointer& call) {
             return call->refuse_argument("filters must be an object");
         const auto time = [&](const char* name) -> std::int64_t {
             const auto* value = filters->get_object().if_contains(name);
-            return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+            if (value == nullptr || value->is_null())
+                return 0;
+            if (value->is_int64())
+                return value->get_int64();
+            if (value->is_double() && value->get_double() >= -9e15 && value->get_double() <= 9e15)
+                return static_cast<std::int64_t>(value->get_double()); // as Call::integer takes it
+            call->refuse_argument(cat("filters.", name, " must be a number"));
+            return 0;
         };
         query->from_ms = time("since");
         query->until_ms = time("until");
         if (const auto* only = filters->get_object().if_contains("agent");
-            only != nullptr && only->is_string())
+            only != nullptr && !only->is_null()) {
+            if (!only->is_string())
+                return call->refuse_argument("filters.agent must be a string");
             query->agent = std::string(only->get_string());
+        }
     }
     if (call->bad())
         return;
@@ -134,7 +144,7 @@ void memory_search(const CallPointer& call) {
 
 void memory_get_trace(const CallPointer& call) {
     const auto id = call->word("id", true);
-    const auto name_space = call->json("namespace");
+    const auto name_space = call->name_space();
     if (call->bad())
         return;
     reading(call, [call, id, name_space](Database& database) -> Result<void> {
@@ -209,7 +219,7 @@ void skill_list(const CallPointer& call) {
 
 void memory_timeline(const CallPointer& call) {
     const auto id = call->word("episodeId", true);
-    const auto name_space = call->json("namespace");
+    const auto name_space = call->name_space();
     if (call->bad())
         return;
     reading(call, [call, id, name_space](Database& database) -> Result<void> {

@@ -1,6 +1,7 @@
 // Sessions, episodes, turns and feedback: what changes the store. Each answers after its commit.
 #include "memory/contract/contract_call.hpp"
 
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
@@ -32,7 +33,9 @@ std::string summary_of(const std::string& user_text, const std::string& agent_te
     return text.substr(0, end);
 }
 
-// Runs a write that may refuse; `write` fills in the refusal or leaves it empty.
+// Runs a write that may refuse; `write` fills in the refusal or leaves it empty. It may be run again after it
+// was rolled back with others of its batch, so it begins from what the client said, never from what an
+// earlier run found.
 template <class Write, class Answer>
 void change(const CallPointer& call, Write write, Answer answer) {
     auto refusal = std::make_shared<Refusal>();
@@ -46,10 +49,23 @@ void change(const CallPointer& call, Write write, Answer answer) {
                 call->contract().log("error", "store", done.error().message);
                 return call->refuse(done.error());
             }
+            if (refusal->code == "invalid_argument")
+                return call->refuse_argument(refusal->message);
             if (!refusal->code.empty())
                 return call->refuse_missing(refusal->code, refusal->message);
             answer();
         });
+}
+
+// A turn may get its user's text from another line, and be longer than any line: exported, it could not be
+// imported again. Text grows at most sixfold as JSON, so of most turns that is known without looking.
+std::optional<Refusal> too_long(const Trace& trace) {
+    constexpr std::size_t most = (std::size_t{31} << 20) - 2048; // of what the importing side takes
+    const auto size = trace.user_text.size() + trace.agent_text.size() + trace.thinking.size() +
+                      trace.reflection.size() + trace.tool_calls.size() + trace.meta.size();
+    if (size < most / 8 || core::json_text(to_json(trace)).size() <= most)
+        return std::nullopt;
+    return Refusal{"invalid_argument", "the turn with its user's text is longer than 30 MiB"};
 }
 
 Refusal no_session(const std::string& id) {
@@ -88,18 +104,23 @@ Result<void> current_episode(WriteContext& context, const Session& session, std:
 } // namespace
 
 void session_open(const CallPointer& call) {
-    auto session = std::make_shared<Session>();
-    session->agent = call->word("agent", true);
-    session->id = call->word("sessionId", false);
-    session->meta = call->clean_json("meta");
-    session->name_space = call->json("namespace");
+    Session given;
+    given.agent = call->word("agent", true);
+    given.id = call->word("sessionId", false);
+    given.meta = call->clean_json("meta");
+    given.name_space = call->name_space();
     if (call->bad())
         return;
-    if (session->id.empty())
-        session->id = make_id("se_");
-    session->opened_at = now_ms();
+    if (given.id.empty())
+        given.id = make_id("se_");
+    given.opened_at = now_ms();
+    auto session = std::make_shared<Session>();
     change(
-        call, [session](WriteContext& context, Refusal&) { return add_session(context, *session); },
+        call,
+        [session, given](WriteContext& context, Refusal&) {
+            *session = given;
+            return add_session(context, *session);
+        },
         [call, session] {
             call->answer(json::object{{"sessionId", session->id}});
             call->contract().notify("session.opened",
@@ -115,6 +136,7 @@ void session_close(const CallPointer& call) {
     change(
         call,
         [id, open_episode](WriteContext& context, Refusal& refusal) -> Result<void> {
+            open_episode->clear();
             auto session = find_session(context.database, id);
             if (!session)
                 return std::unexpected(std::move(session.error()));
@@ -135,17 +157,18 @@ void session_close(const CallPointer& call) {
 
 void episode_open(const CallPointer& call) {
     const auto session_id = call->word("sessionId", true);
-    auto episode = std::make_shared<Episode>();
-    episode->id = call->word("episodeId", false);
-    episode->pending_user = call->clean(call->text("userMessage", false));
+    Episode given;
+    given.id = call->word("episodeId", false);
+    given.pending_user = call->clean(call->text("userMessage", false));
     if (call->bad())
         return;
-    if (episode->id.empty())
-        episode->id = make_id("ep_");
-    episode->opened_at = now_ms();
+    if (given.id.empty())
+        given.id = make_id("ep_");
+    given.opened_at = now_ms();
+    auto episode = std::make_shared<Episode>();
     change(
         call,
-        [session_id, episode](WriteContext& context, Refusal& refusal) -> Result<void> {
+        [session_id, episode, given](WriteContext& context, Refusal& refusal) -> Result<void> {
             auto session = find_session(context.database, session_id);
             if (!session)
                 return std::unexpected(std::move(session.error()));
@@ -153,6 +176,7 @@ void episode_open(const CallPointer& call) {
                 refusal = no_session(session_id);
                 return {};
             }
+            *episode = given;
             episode->session_row = (*session)->row;
             return add_episode(context, *episode);
         },
@@ -267,7 +291,7 @@ void turn_start(const CallPointer& call) {
     turn->session.id = turn->session_id = call->word("sessionId", true);
     turn->user_text = call->text("userText", true);
     const auto ts = call->integer("ts", true, 0, far_future);
-    turn->session.name_space = call->json("namespace");
+    turn->session.name_space = call->name_space();
     turn->turn_key = call->clean(call->text("turnKey", false));
     turn->episode.id = call->word("episodeId", false);
     const auto deadline = call->integer("deadlineAt", false, 0, far_future);
@@ -284,13 +308,26 @@ void turn_start(const CallPointer& call) {
     if (deadline)
         turn->query.deadline_us = std::max<std::int64_t>(1, monotonic_us() + (*deadline - now_ms()) * 1000);
     call->service().submit(
-        [call, turn, ts = *ts](WriteContext& context) -> Result<void> {
+        [call, turn, ts = *ts, session = turn->session,
+         episode = turn->episode](WriteContext& context) -> Result<void> {
             bool id_was_told = false;
             {
                 const std::lock_guard lock(turn->mutex);
                 turn->write_begun = true;
                 turn->refusal = {};
                 id_was_told = turn->answered_early;
+            }
+            turn->session = session;
+            turn->episode = episode;
+            if (turn->given_episode) {
+                auto found = find_episode(context.database, episode.id);
+                if (!found)
+                    return std::unexpected(std::move(found.error()));
+                if (!*found || (*found)->session_id != session.id) {
+                    turn->refusal = no_episode(episode.id);
+                    return {};
+                }
+                turn->episode.row = (*found)->row;
             }
             if (auto added = add_session(context, turn->session); !added)
                 return added;
@@ -299,17 +336,9 @@ void turn_start(const CallPointer& call) {
                 turn->episode.opened_at = ts;
                 if (auto added = add_episode(context, turn->episode); !added)
                     return added;
-            } else if (turn->given_episode) {
-                auto found = find_episode(context.database, turn->episode.id);
-                if (!found)
-                    return std::unexpected(std::move(found.error()));
-                if (!*found) {
-                    turn->refusal = no_episode(turn->episode.id);
-                    return {};
-                }
-                turn->episode.row = (*found)->row;
-            } else if (auto current = current_episode(context, turn->session, ts, turn->episode); !current) {
-                return current;
+            } else if (!turn->given_episode) {
+                if (auto current = current_episode(context, turn->session, ts, turn->episode); !current)
+                    return current;
             }
             return set_pending(context, turn->episode.row, call->clean(turn->user_text), turn->turn_key);
         },
@@ -325,7 +354,11 @@ namespace {
 void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, bool user_text_given) {
     change(
         call,
-        [trace, user_text_given](WriteContext& context, Refusal& refusal) -> Result<void> {
+        [trace, user_text_given, id = trace->id, given_episode = trace->episode_id,
+         given_summary = trace->summary](WriteContext& context, Refusal& refusal) -> Result<void> {
+            trace->id = id;
+            trace->episode_id = given_episode;
+            trace->summary = given_summary;
             auto session = find_session(context.database, trace->session_id);
             if (!session)
                 return std::unexpected(std::move(session.error()));
@@ -334,7 +367,7 @@ void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, b
                 return {};
             }
             trace->session_row = (*session)->row;
-            if (trace->episode_id.empty()) {
+            if (given_episode.empty()) {
                 Episode episode{.id = make_id("ep_")};
                 if (auto current = current_episode(context, **session, trace->ts, episode); !current)
                     return current;
@@ -350,10 +383,19 @@ void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, b
                 return {};
             }
             trace->episode_row = (*episode)->row;
-            if (!user_text_given)
+            if (!user_text_given) {
+                // The first time around took what turn.start had said, and left nothing to compare it by.
+                auto stored = find_same_answer(context, *trace);
+                if (!stored || *stored)
+                    return stored ? Result<void>() : std::unexpected(std::move(stored.error()));
                 trace->user_text = (*episode)->pending_user; // as turn.start said it
+            }
             if (trace->summary.empty())
                 trace->summary = summary_of(trace->user_text, trace->agent_text);
+            if (auto refused = too_long(*trace)) {
+                refusal = std::move(*refused);
+                return {};
+            }
             return add_trace(context, *trace);
         },
         [call, trace] {
@@ -427,9 +469,9 @@ void feedback_submit(const CallPointer& call) {
     feedback->polarity = call->one_of("polarity", {"positive", "negative", "neutral"});
     if (call->bad())
         return;
-    if (!call->params().contains("magnitude"))
-        return call->refuse_argument("magnitude is required");
     const auto magnitude = call->number("magnitude", 0, 1);
+    if (!magnitude && !call->bad())
+        return call->refuse_argument("magnitude is required");
     feedback->rationale = call->clean(call->text("rationale", false));
     feedback->raw = call->clean_json("raw");
     const auto ts = call->integer("ts", false, 0, far_future);
@@ -440,7 +482,10 @@ void feedback_submit(const CallPointer& call) {
     feedback->ts = ts.value_or(now_ms());
     change(
         call,
-        [feedback](WriteContext& context, Refusal& refusal) -> Result<void> {
+        [feedback, given_trace = feedback->trace_id,
+         given_episode = feedback->episode_id](WriteContext& context, Refusal& refusal) -> Result<void> {
+            feedback->trace_id = given_trace;
+            feedback->episode_id = given_episode;
             if (!feedback->trace_id.empty()) {
                 auto trace = find_trace(context.database, feedback->trace_id);
                 if (!trace)

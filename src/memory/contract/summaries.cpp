@@ -43,7 +43,8 @@ void keep(Contract& contract, Service& service, const std::string& episode_id, s
     note->ts = ts;
     note->id = make_id("tr_");
     service.submit(
-        [note, episode_id](WriteContext& context) -> Result<void> {
+        [note, episode_id, id = note->id](WriteContext& context) -> Result<void> {
+            note->id = id; // a batch that failed runs its writes again
             auto episode = find_episode(context.database, episode_id);
             if (!episode)
                 return std::unexpected(std::move(episode.error()));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 namespace holdfast::memory {
@@ -244,11 +245,23 @@ constexpr std::array tools = {
          feedback_schema, false, false, feedback},
 };
 
+// To JSON Schema 2.0 is an integer, and some languages have no other numbers.
+void make_whole(json::object& arguments, const json::object& input) {
+    for (auto& member : arguments) {
+        const auto* property = input.at("properties").get_object().if_contains(member.key());
+        const auto* real = member.value().if_double();
+        if (property != nullptr && real != nullptr && std::abs(*real) <= 9e15 && std::trunc(*real) == *real &&
+            core::text_field(property->get_object(), "type") == "integer")
+            member.value() = static_cast<std::int64_t>(*real);
+    }
+}
+
 // The first thing that is wrong with the arguments, in words a model can act on.
 std::optional<std::string> wrong(const json::object& arguments, const json::object& input) {
     const auto& properties = input.at("properties").get_object();
     for (const auto& name : input.at("required").get_array())
-        if (!arguments.contains(name.get_string()) || arguments.at(name.get_string()) == "")
+        if (const auto* value = arguments.if_contains(name.get_string());
+            value == nullptr || value->is_null() || *value == "")
             return cat(std::string_view(name.get_string()), " is required");
     for (const auto& member : arguments) {
         const auto* property = properties.if_contains(member.key());
@@ -305,7 +318,9 @@ void call_tool(Contract& contract, Mcp::Request request) {
             return work.request.refuse(-32602, "arguments must be an object");
         work.arguments = std::move(given->get_object());
     }
-    if (const auto off = wrong(work.arguments, tool->input()))
+    const auto input = tool->input();
+    make_whole(work.arguments, input);
+    if (const auto off = wrong(work.arguments, input))
         return work.trouble(*off);
     tool->run(std::move(work));
 }

@@ -285,7 +285,26 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
             return {};
         }
     }
-    return insert_trace(context, trace, true);
+    return insert_trace(context, trace, trace.kind == "turn");
+}
+
+Result<bool> find_same_answer(WriteContext& context, Trace& trace) {
+    HF_PREPARE(same, context.database,
+               "SELECT id, row FROM traces WHERE episode=?1 AND ts=?2 AND kind=?3 AND agent_text=?4"
+               " AND coalesce(tool_calls, '')=?5");
+    (*same)
+        ->bind(1, trace.episode_row)
+        .bind(2, trace.ts)
+        .bind(3, trace.kind)
+        .bind(4, trace.agent_text)
+        .bind(5, trace.tool_calls);
+    const ScopedReset reset(**same);
+    auto row = (*same)->step();
+    if (row && *row) {
+        trace.id = (*same)->string(0);
+        trace.row = (*same)->integer(1);
+    }
+    return row;
 }
 
 Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn) {
@@ -351,15 +370,23 @@ Result<void> replace_text(WriteContext& context, Trace& trace) {
 }
 
 Result<bool> delete_trace(WriteContext& context, std::string_view id) {
-    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row");
+    HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row, episode");
     (*remove)->bind(1, id);
-    const ScopedReset reset(**remove);
-    auto row = (*remove)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    if (!*row)
+    struct Place {
+        std::int64_t row;
+        std::int64_t episode;
+    };
+    auto gone = first(**remove, [](const Statement& row) { return Place{row.integer(0), row.integer(1)}; });
+    if (!gone)
+        return std::unexpected(std::move(gone.error()));
+    if (!*gone)
         return false;
-    context.changes.went.push_back((*remove)->integer(0));
+    HF_PREPARE(count, context.database, "UPDATE episodes SET turns=turns-1 WHERE row=?1 AND turns>0");
+    if (auto done = (*count)->bind(1, (*gone)->episode).run(); !done)
+        return std::unexpected(std::move(done.error()));
+    if (auto marked = mark_forgotten(context.database); !marked)
+        return std::unexpected(std::move(marked.error()));
+    context.changes.went.push_back((*gone)->row);
     --context.totals.traces;
     return true;
 }

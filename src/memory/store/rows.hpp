@@ -40,9 +40,13 @@ Result<void> close_episode(WriteContext& context, std::int64_t row, std::int64_t
 Result<void> set_pending(WriteContext& context, std::int64_t episode_row, std::string_view user_text,
                          std::string_view turn_key);
 
-// Stores a turn. The same turn again (same episode, time and text: a client's retry after a lost answer)
-// gives the id of the one that is there, and nothing is stored twice.
+// Stores a trace. The same one again (same episode, time and text: a client's retry after a lost answer)
+// gives the id of the one that is there, and nothing is stored twice. A turn uses up what turn.start said;
+// notes and the work of subagents leave it to the turn.
 Result<void> add_trace(WriteContext& context, Trace& trace);
+// For a turn whose client left out what the user said: whether it is there already, by its episode, time,
+// answer and tool calls. Then `id` and `row` are those of the one that is there.
+Result<bool> find_same_answer(WriteContext& context, Trace& trace);
 // Stores a trace whose id is known to be new, as it is. `ends_turn`: what turn.start said is now part of it.
 Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn = false);
 // Changes the text of a trace: it gets a new row number, so that the ranked index sees it as new.

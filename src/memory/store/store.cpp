@@ -38,12 +38,27 @@ Result<void> Store::write(WriteFunction write) {
 
 void Store::writer_loop() {
     std::vector<Pending> batch;
+    bool wipe_stuck = false; // somebody reads from the log: tried again after the next write, or a second
+    std::optional<std::chrono::steady_clock::time_point> wipe_until;
     for (;;) {
         {
             std::unique_lock lock(queue_mutex_);
-            queue_changed_.wait(lock, [&] { return !queue_.empty() || stopping_; });
-            if (queue_.empty())
-                return;
+            const auto called = [&] { return !queue_.empty() || stopping_; };
+            if (!wipe_.due())
+                queue_changed_.wait(lock, called);
+            else if (wipe_stuck)
+                queue_changed_.wait_for(lock, std::chrono::seconds(1), called);
+            if (queue_.empty()) {
+                // Closing waits a little for what is being wiped; the next owner does the rest.
+                if (stopping_ && !wipe_until)
+                    wipe_until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+                if (stopping_ &&
+                    (!wipe_.due() || wipe_stuck || std::chrono::steady_clock::now() >= *wipe_until))
+                    return;
+                lock.unlock();
+                wipe_stuck = !wipe_step();
+                continue;
+            }
             // Bounded, so that one answer never waits for thousands of others.
             while (!queue_.empty() && batch.size() < 256) {
                 batch.push_back(std::move(queue_.front()));
@@ -52,6 +67,7 @@ void Store::writer_loop() {
         }
         run_batch(batch);
         batch.clear();
+        wipe_stuck = false;
         if (wal_frames_ >= options_.checkpoint_frames) {
             const std::lock_guard lock(checkpoint_mutex_);
             checkpoint_due_ = true;
@@ -69,8 +85,8 @@ void Store::run_batch(std::vector<Pending>& batch) {
     RowChanges changes;
     auto together = transact(batch, 0, batch.size(), changes);
     if (together || batch.size() == 1) {
-        if (together && options_.on_changes && !changes.empty())
-            options_.on_changes(changes);
+        if (together)
+            tell(changes);
         for (auto& pending : batch)
             pending.done(together);
         return;
@@ -79,10 +95,37 @@ void Store::run_batch(std::vector<Pending>& batch) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
         changes.clear();
         auto alone = transact(batch, i, 1, changes);
-        if (alone && options_.on_changes && !changes.empty())
-            options_.on_changes(changes);
+        if (alone)
+            tell(changes);
         batch[i].done(std::move(alone));
     }
+}
+
+void Store::tell(const RowChanges& changes) {
+    if (!changes.went.empty())
+        wipe_.ask();
+    if (options_.on_changes && !changes.empty())
+        options_.on_changes(changes);
+}
+
+bool Store::wipe_step() {
+    if (wipe_.wants_log_emptied()) {
+        // Other writes wait meanwhile, so a reader that is in the way is not waited for.
+        ::sqlite3_busy_timeout(writer_.raw(), 0);
+        const bool emptied = ::sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
+                                                         nullptr, nullptr) == SQLITE_OK;
+        ::sqlite3_busy_timeout(writer_.raw(), busy_ms);
+        if (emptied)
+            wipe_.log_emptied();
+        return emptied;
+    }
+    std::vector<Pending> step;
+    step.push_back({[this](WriteContext& context) { return wipe_.step(context.database); }, {}});
+    RowChanges none;
+    const bool done = transact(step, 0, 1, none).has_value();
+    if (done)
+        wipe_.committed();
+    return done;
 }
 
 Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {

@@ -10,6 +10,7 @@
 
 #include "memory/store/model.hpp"
 #include "memory/store/sqlite.hpp"
+#include "memory/store/wipe.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -127,10 +128,14 @@ private:
     void writer_loop();
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
+    void tell(const RowChanges& changes);
+    bool wipe_step(); // false: it could not be done now
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
     void give_back(std::unique_ptr<Database> database);
+
+    static constexpr int busy_ms = 5000; // for what another process holds: nobody but a person with a tool
 
     StoreOptions options_;
     std::string set_aside_;
@@ -157,6 +162,7 @@ private:
 
     std::mutex readers_mutex_;
     std::vector<std::unique_ptr<Database>> readers_;
+    Wipe wipe_; // the writer's, once it runs
     std::thread writer_thread_;
     std::thread checkpoint_thread_;
 };

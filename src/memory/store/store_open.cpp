@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/aside.hpp"
+#include "memory/store/namespaces.hpp"
 #include "memory/store/schema.hpp"
 #include "memory/store/watched_vfs.hpp"
 
@@ -88,7 +89,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         return std::unexpected(std::move(database.error()));
     writer_ = std::move(*database);
     ::chmod(options_.path.c_str(), 0600);
-    sqlite3_busy_timeout(writer_.raw(), 5000);
+    sqlite3_busy_timeout(writer_.raw(), busy_ms);
     {
         // The first statement that reads makes SQLite recover a leftover WAL, however long that takes.
         WalProgress watch{progress, wal};
@@ -114,6 +115,8 @@ Result<void> Store::open_connections(const OnProgress& progress) {
     });
     if (!migrated)
         return migrated;
+    if (auto sorted = sort_stored_namespaces(writer_); !sorted)
+        return sorted;
     sqlite3_wal_hook(
         writer_.raw(),
         [](void* self, sqlite3*, const char*, int frames) {
@@ -143,6 +146,8 @@ Result<void> Store::raise_epoch() {
     if (auto read = begin(totals, next_trace); !read)
         return read;
     totals_ = totals;
+    if (auto looked = wipe_.look(writer_); !looked)
+        return looked;
     return writer_.exec("ROLLBACK");
 }
 

@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 namespace {
 
-enum class As { text, number, time, list, json };
+enum class As { text, number, time, list, json, channel, polarity };
 
 // A column there, the field here. Where two columns lead to one field the first that is filled gives it.
 struct Mapped {
@@ -76,8 +76,8 @@ constexpr Mapped feedback_columns[] = {{"id", "id"},
                                        {"created_at", "ts", As::time},
                                        {"trace_id", "traceId"},
                                        {"episode_id", "episodeId"},
-                                       {"channel", "channel"},
-                                       {"polarity", "polarity"},
+                                       {"channel", "channel", As::channel},
+                                       {"polarity", "polarity", As::polarity},
                                        {"magnitude", "magnitude", As::number},
                                        {"rationale", "rationale"},
                                        {"raw_json", "raw", As::json}};
@@ -186,6 +186,11 @@ std::optional<json::value> fitted(const json::value& value, As as) {
         return value.is_array() ? std::optional(value) : std::nullopt;
     case As::json:
         return value;
+    case As::channel:
+        return value == "explicit" || value == "implicit" ? std::optional(value) : std::nullopt;
+    case As::polarity:
+        return value == "positive" || value == "negative" || value == "neutral" ? std::optional(value)
+                                                                                : std::nullopt;
     }
     return std::nullopt;
 }
@@ -328,7 +333,7 @@ Result<Database> open_at_one_moment(const std::string& path) {
     auto database = open(OpenMode::read_only);
     if (database || is_corrupt(database.error()))
         return database;
-    struct stat log{};
+    struct stat log {};
     if (::stat(cat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0)
         return fail(database.error().code,
                     cat(database.error().message, ". It has a log, ", path,

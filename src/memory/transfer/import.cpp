@@ -1,6 +1,7 @@
 // Records into the store.
 #include "memory/transfer/records.hpp"
 
+#include "core/json_sorted.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
@@ -49,12 +50,12 @@ public:
             off(cat("id", sound_id_rule));
         return value;
     }
-    // JSON as text; empty when absent.
-    std::string raw(std::string_view name) {
-        const auto* value = find(name);
-        return value != nullptr ? json::serialize(*value) : "";
+    // As it is stored and compared; empty when absent.
+    std::string name_space() {
+        const auto* value = find("namespace");
+        return value != nullptr ? core::sorted_json_text(*value) : "";
     }
-    // The same without secrets.
+    // JSON as text, without secrets; empty when absent.
     std::string json(std::string_view name, const Cleaner& clean) {
         const auto* value = find(name);
         return value != nullptr ? clean.json(*value) : "";
@@ -109,6 +110,10 @@ private:
         const char* rest = ::strptime(text.c_str(), "%Y-%m-%d", &parts);
         if (rest == nullptr)
             return -1;
+        std::tm day = parts;
+        (void)::timegm(&day);
+        if (day.tm_mday != parts.tm_mday)
+            return -1; // it would count on into the next month, 31 February
         std::int64_t ms = 0;
         if (*rest == 'T' || *rest == ' ') {
             rest = ::strptime(rest + 1, "%H:%M:%S", &parts);
@@ -173,7 +178,7 @@ Result<Outcome> store_session(WriteContext& context, Fields& fields, const Clean
     Session session;
     session.id = fields.needed("id");
     session.agent = fields.text("agent");
-    session.name_space = fields.raw("namespace");
+    session.name_space = fields.name_space();
     session.meta = fields.json("meta", clean);
     session.opened_at = fields.time("openedAt").value_or(0);
     session.closed_at = fields.time("closedAt").value_or(0);
@@ -318,7 +323,11 @@ Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Clea
     feedback.trace_id = fields.text("traceId");
     feedback.episode_id = fields.text("episodeId");
     feedback.channel = fields.needed("channel");
+    if (feedback.channel != "explicit" && feedback.channel != "implicit")
+        fields.off("channel must be one of explicit, implicit");
     feedback.polarity = fields.needed("polarity");
+    if (feedback.polarity != "positive" && feedback.polarity != "negative" && feedback.polarity != "neutral")
+        fields.off("polarity must be one of positive, negative, neutral");
     feedback.magnitude = fields.number("magnitude", 1, 0, 1);
     feedback.rationale = clean.text(fields.text("rationale"));
     feedback.raw = fields.json("raw", clean);

@@ -203,7 +203,7 @@ void memory_turns(const CallPointer& call) {
         return memory_timeline(call);
     const auto id = call->word("episodeId", true);
     const auto text = call->text("after", false);
-    const auto name_space = call->json("namespace");
+    const auto name_space = call->name_space();
     if (call->bad())
         return;
     const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);

@@ -162,7 +162,10 @@ void memory_add(const CallPointer& call) {
     }
     session->opened_at = trace->ts;
     call->service().submit(
-        [trace, session, fresh = make_id("ep_")](WriteContext& context) -> Result<void> {
+        [trace, session, id = trace->id, given = *session,
+         fresh = make_id("ep_")](WriteContext& context) -> Result<void> {
+            trace->id = id; // a batch that failed runs its writes again
+            *session = given;
             if (auto added = add_session(context, *session); !added)
                 return added;
             auto open = open_episode_of(context.database, session->row);

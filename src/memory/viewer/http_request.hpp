@@ -14,9 +14,9 @@ struct HttpLimits {
 };
 
 struct HttpRequest {
-    std::string method;
-    std::string path;  // without the query
-    std::string query; // without the '?'
+    std::string method; // of HEAD: GET, and `head_only`
+    std::string path;   // without the query
+    std::string query;  // without the '?'
     std::string host;
     std::string origin;
     std::string fetch_site; // Sec-Fetch-Site
@@ -24,6 +24,7 @@ struct HttpRequest {
     std::string content_type;
     std::string body;
     bool keep_alive = true;
+    bool head_only = false; // nothing is to be used up: what is answered is not sent
 };
 
 // Takes what came, in any pieces. One request at a time: what belongs to the next stays in the buffer.

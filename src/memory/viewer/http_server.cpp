@@ -232,7 +232,7 @@ void HttpServer::advance(Connection& connection, std::int64_t now) {
         return;
     connection.answering = true;
     connection.keep_alive = request->keep_alive;
-    connection.head_only = request->method == "HEAD";
+    connection.head_only = request->head_only = request->method == "HEAD";
     if (connection.head_only)
         request->method = "GET";
     on_request_(std::move(*request), [mailbox = mailbox_, id = connection.id](HttpResponse response) {

@@ -291,7 +291,8 @@ private:
             return respond({.status = 403,
                             .content_type = "text/plain",
                             .body = "this link is used up; ask for the export again\n"});
-        tickets_.erase(found);
+        if (!request.head_only)
+            tickets_.erase(found);
         respond({.content_type = "application/x-ndjson",
                  .more_headers = "Content-Disposition: attachment; filename=\"holdfast-memory.jsonl\"\r\n",
                  .pieces = std::make_unique<ExportPieces>(desk_.service())});

@@ -58,6 +58,8 @@ constexpr Step steps[] = {
      "invalid_argument"},
     {"feedback.submit", R"({"traceId":"$T","channel":"explicit","polarity":"positive","magnitude":2})",
      -32602, "invalid_argument"},
+    {"feedback.submit", R"({"traceId":"$T","channel":"explicit","polarity":"positive","magnitude":null})",
+     -32602, "invalid_argument"},
     {"feedback.submit", R"({"traceId":"none","channel":"explicit","polarity":"positive","magnitude":1})",
      -32000, "trace_not_found"},
     {"feedback.submit", R"({"episodeId":"none","channel":"explicit","polarity":"neutral","magnitude":0})",
@@ -248,7 +250,8 @@ TEST(MemoryContract, what_was_sent_comes_back_as_what_it_was) {
         EXPECT_EQ(memory.call("memory.add", {{"text", blank}}).at("error").at("code"), -32602);
 }
 
-// Fifteen megabytes in which secrets are looked for take a second or two; under a sanitizer a tenth of it does.
+// Fifteen megabytes in which secrets are looked for take a second or two; under a sanitizer a tenth of it
+// does.
 std::string long_text() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     constexpr std::size_t size = std::size_t{3} << 19;

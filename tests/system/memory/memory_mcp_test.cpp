@@ -137,5 +137,27 @@ TEST(McpBatch, a_batch_that_died_with_the_owner_is_answered_as_a_whole_and_the_n
         EXPECT_TRUE(one.as_object().contains("result")) << json::serialize(one);
 }
 
+TEST(McpTools, null_is_no_argument_and_a_whole_number_may_have_a_point) {
+    const TempHome home;
+    MemoryProcess memory(home.path(), {"--mcp"});
+    agree_on(memory, "2025-06-18");
+    const auto tool = [&](const std::string& name, const std::string& arguments) {
+        const auto answer =
+            ask(memory, R"({"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":")" + name +
+                            R"(","arguments":)" + arguments + "}}");
+        const auto& result = answer.at("result").as_object();
+        return std::string(result.contains("isError") ? "error: " : "") +
+               std::string(result.at("content").at(0).at("text").as_string());
+    };
+    (void)ask(memory, remember("1", "the ferry leaves at nine"));
+    EXPECT_EQ(tool("feedback", R"({"id":null,"verdict":"good"})"), "error: id is required");
+    EXPECT_EQ(tool("feedback", R"({"id":"x","verdict":null})"), "error: verdict is required");
+    EXPECT_EQ(tool("remember", R"({"text":null})"), "error: text is required");
+    EXPECT_NE(tool("search", R"({"query":"ferry","limit":2.0,"session":null})").find("nine"),
+              std::string::npos);
+    EXPECT_EQ(tool("search", R"({"query":"ferry","limit":2.5})"), "error: limit must be a whole number");
+    EXPECT_EQ(tool("search", R"({"query":"ferry","limit":1e3})"), "error: limit is out of range");
+}
+
 } // namespace
 } // namespace holdfast::test

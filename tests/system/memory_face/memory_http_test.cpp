@@ -256,6 +256,11 @@ TEST_F(Viewer, an_export_is_the_same_as_the_commands_and_its_link_is_good_once) 
     const std::string ticket(
         boost::json::parse(answer.substr(answer.find("\r\n\r\n") + 4)).at("result").at("ticket").as_string());
     EXPECT_TRUE(is(get("/export/" + std::string(ticket.size(), 'x')), 403));
+    // Who only asks what there would be (a browser's download manager) has not used it.
+    const auto head =
+        ask("HEAD /export/" + ticket + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(is(head, 200));
+    EXPECT_TRUE(head.ends_with("\r\n\r\n"));
     const auto sent = get("/export/" + ticket);
     ASSERT_TRUE(is(sent, 200));
     EXPECT_NE(sent.find("Content-Disposition: attachment"), std::string::npos);
