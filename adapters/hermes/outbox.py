@@ -77,9 +77,14 @@ class Outbox:
 
     def wait_empty(self, within: float) -> bool:
         """Waits until everything is stored, or nothing more happens by itself, or the time is over."""
-        with self._settled:
-            self._settled.wait_for(lambda: not self._sending, within)
-            return not len(self)
+        self._wait_for(lambda: not self._sending, within)
+        return not len(self)
+
+    def _wait_for(self, enough: "Callable[[], bool]", within: float) -> None:
+        # Ours already in a finalizer, while this very thread is at work here: nothing moves on before it is through.
+        if not self._lock._is_owned():  # type: ignore[attr-defined] # as Condition asks it
+            with self._settled:
+                self._settled.wait_for(enough, within)
 
     def wait_said(self, within: float) -> None:
         """As wait_empty(), and no longer than until what was said in this process is stored when dead ones left a lot."""
@@ -88,8 +93,7 @@ class Outbox:
             own = self._line.own + (self._item is not None and self._item.folder.own)
             return not self._sending or (not own and len(self._line) > self.A_FEW)
 
-        with self._settled:
-            self._settled.wait_for(enough, within)
+        self._wait_for(enough, within)
 
     def __len__(self) -> int:
         with self._lock:

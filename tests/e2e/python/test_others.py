@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import unittest
 import weakref
 
@@ -168,6 +169,52 @@ class Hooks(unittest.TestCase):
         self.router.forget("s2")
         self.router.dispatch("tool", tool="certain again")
         self.assertEqual(one.heard, ["certain", "certain again"])
+
+    def test_a_finalizer_that_comes_in_between_forgets_its_session(self) -> None:
+        """The collector runs wherever something is made, also inside of the router."""
+        router, finalized = self.router, []
+
+        class Dropped:
+            def __init__(self, session: str) -> None:
+                self.session, self.me = session, self
+
+            def __del__(self) -> None:
+                router.forget(self.session)
+                finalized.append(self.session)
+
+        class Collecting(str):
+            """Whoever looks it up makes the collector run, for certain."""
+
+            def __hash__(self) -> int:
+                gc.collect()
+                return super().__hash__()
+
+        name, provider = Collecting("s1"), self.Provider()
+        deeds = {
+            "listen": lambda: router.listen("tool", name, provider.on_tool),
+            "dispatch": lambda: router.dispatch("tool", session_id=name, tool="a"),
+            "listen again": lambda: router.listen("tool", name, provider.on_tool),
+            "unlisten": lambda: router.unlisten("tool", name, print),
+            "install": lambda: router.install(Collecting("tool"), []),
+            "uninstall": lambda: router.uninstall(Collecting("tool"), []),
+        }
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for session in ("s0", "s1"):  # another one, and the same
+            for word, deed in deeds.items():
+                router.listen("tool", "s1", provider.on_tool)
+                finalized.clear()
+                Dropped(session)
+                thread = threading.Thread(target=deed, daemon=True)
+                thread.start()
+                thread.join(10)
+                self.assertFalse(thread.is_alive(), word)
+                self.assertEqual(finalized, [session], word)
+        router.forget("s1")
+        router.listen("tool", "s1", provider.on_tool)
+        provider.heard.clear()
+        router.dispatch("tool", session_id="s1", tool="b")
+        self.assertEqual(provider.heard, ["b"])
 
 
 if __name__ == "__main__":
