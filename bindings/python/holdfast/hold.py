@@ -216,7 +216,8 @@ class Hold(Handle, Asks):
 
     def session(self, open: "Optional[Callable[[Session], Any]]" = None) -> "Session":
         """Requests that need to be opened on each new generation first: open(inside) does it. What is asked through
-        `inside`, from any thread until it returns, goes to that generation."""
+        `inside`, from any thread until it returns, goes to that generation. The session keeps `open`, and so the object
+        of a bound method, as long as it lives."""
         return Session.of(self, open)
 
     @property

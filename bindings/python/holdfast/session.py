@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ._handle import Handle
 from ._library import SESSION_OPEN, encoded, lib
-from ._support import Seconds, Target, WeakCallable, no_release, target_of
+from ._support import Seconds, Target, no_release, target_of
 from ._waiting import beside, beside_async
 from .calls import Asks, Wish, taken
 from .errors import ErrorCode, HoldfastError, check
@@ -47,12 +47,16 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
 _on_open = SESSION_OPEN(_open)
 
 
+def _nothing(_: "Session") -> None:
+    """Opens a session that needs no words."""
+
+
 def _left_of(wish: Wish, end: "Optional[float]") -> Wish:
     return wish._replace(timeout=None if end is None else max(0.0, end - time.monotonic()))
 
 
 class Session(Handle, Asks):
-    """Requests that belong together. It does not keep the helper alive."""
+    """Requests that belong together. It keeps the function that opens it, and does not keep the helper alive."""
 
     def __init__(self, pointer: int, free: "Callable[[int], Any]" = lib.hf_session_free) -> None:
         super().__init__(pointer, free)
@@ -61,14 +65,8 @@ class Session(Handle, Asks):
 
     @staticmethod
     def of(hold: "Hold", open: "Optional[Callable[[Session], Any]]") -> "Session":
-        weak = WeakCallable(open) if open is not None else None
-
-        def opened(inside: Session) -> None:
-            alive = weak.get() if weak is not None else None
-            if alive is not None:
-                alive(inside)
-
-        target = Target(opened)
+        # Ours, so that it lives as long as we do: without its opener a session would ask unopened.
+        target = Target(open if open is not None else _nothing)
         out = ctypes.c_void_p()
         check(hold._call(lib.hf_hold_session, _on_open, target.number, no_release, ctypes.byref(out)))
         session = Session(out.value or 0)

@@ -233,6 +233,29 @@ class Supervisor(HoldfastTest):
         with self.assertRaises(NoAccount):
             hold.session(refuse).request("echo")
 
+    def test_a_session_keeps_its_opener_and_an_owner_of_both_is_collected(self) -> None:
+        opened = []
+
+        class Login:
+            def __init__(self, hold: holdfast.Hold) -> None:
+                self.hold = hold
+                self.session = hold.session(self.open)
+
+            def open(self, inside: holdfast.Session) -> None:
+                opened.append(inside.request("pid"))
+
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        session = Login(hold).session
+        gc.collect()
+        pid = session.request("pid")
+        self.assertEqual(opened, [pid], "nobody but the session has the opener")
+        del hold
+        gone = weakref.ref(session)
+        del session
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assert_nothing_left()
+
     def test_the_interpreter_lock_is_free_while_waiting(self) -> None:
         hold = self.supervisor.hold(self.helper(), **QUICK)
         hold.wait_ready()
