@@ -129,7 +129,8 @@ class Session(Handle, Asks):
         code = self._call(lib.hf_session_request, *wish.arguments(), ctypes.byref(reply))
         raised = _raised_in_open.error
         _raised_in_open.error = None
-        if code != 0 and raised is not None:
+        # Of ours only when it is what the request ended by: the library may have tried again since, and given up.
+        if code != 0 and raised is not None and (not isinstance(raised, HoldfastError) or raised.code == code):
             raise raised
         check(code)
         return taken(reply.value or 0)

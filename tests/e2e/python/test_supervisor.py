@@ -233,6 +233,13 @@ class Supervisor(HoldfastTest):
         with self.assertRaises(NoAccount):
             hold.session(refuse).request("echo")
 
+    def test_a_helper_that_dies_in_each_opening_is_given_up(self) -> None:
+        options = dict(QUICK, respawn_max_failures=3, respawn_initial=0.01, respawn_max=0.02)
+        hold = self.supervisor.hold(self.helper(), **options)
+        session = hold.session(lambda inside: inside.request("exit"))
+        with self.assertRaises(holdfast.GaveUp):
+            session.request("echo", timeout=20)
+
     def test_a_session_keeps_its_opener_and_an_owner_of_both_is_collected(self) -> None:
         opened = []
 
