@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 from ._handle import Handle
 from ._library import ANSWERED, NOTIFIED, SERVED, encoded, lib
+from ._library import message as as_message
 from ._support import Seconds, Target, WeakCallable, milliseconds, target_of
 from ._waiting import TIMED_OUT, wait_interruptibly
 from .errors import ErrorCode, HoldfastError, RemoteError, check
@@ -140,7 +141,7 @@ class IncomingRequest(Handle):
         check(self._call(lib.hf_request_reply, dumped(result) or b"null"))
 
     def reply_error(self, code: int, message: str, data: Any = None) -> None:
-        check(self._call(lib.hf_request_reply_error, code, encoded(message), dumped(data)))
+        check(self._call(lib.hf_request_reply_error, code, as_message(message), dumped(data)))
 
 
 def _notified(number: "Optional[int]", method: bytes, params: bytes) -> None:

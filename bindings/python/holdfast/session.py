@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ._handle import Handle
-from ._library import SESSION_OPEN, encoded, lib
+from ._library import SESSION_OPEN, lib, message
 from ._support import Seconds, Target, no_release, target_of
 from ._waiting import beside, beside_async
 from .calls import Asks, Wish, taken
@@ -33,11 +33,11 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
         return 0
     except HoldfastError as error:
         _raised_in_open.error = error
-        lib.hf_set_message(encoded(str(error)))
+        lib.hf_set_message(message(str(error)))
         return int(error.code)
     except BaseException as error:  # noqa: BLE001 - raised again by the request that needed it
         _raised_in_open.error = error
-        lib.hf_set_message(encoded(f"{type(error).__name__}: {error}"))
+        lib.hf_set_message(message(f"{type(error).__name__}: {error}"))
         return 20
     finally:
         given.close()

@@ -16,7 +16,7 @@ import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._handle import Handle
-from ._library import lib, take_text
+from ._library import Text, lib, take_text
 from ._support import Options, Seconds, milliseconds
 from ._waiting import wait_interruptibly
 from .calls import Call, IncomingRequest, Registration
@@ -58,9 +58,9 @@ class Supervisor(Handle):
 
     def hold(
         self,
-        command: "Sequence[str]",
+        command: "Sequence[Text]",
         *,
-        directory: "Optional[str]" = None,
+        directory: "Optional[Text]" = None,
         environment: "Optional[Mapping[str, str]]" = None,
         extra_environment: "Optional[Mapping[str, str]]" = None,
         **options: Any,
@@ -68,18 +68,21 @@ class Supervisor(Handle):
         """A hold on the helper of this key; returns at once, the start goes on by itself. Options are those of
         HelperSpec in holdfast/supervisor.hpp, by the names in holdfast.h: framing, cancel, key, label, ready_by,
         health_method, health_params, stop_plan, containment, errors, limits; and times in seconds: linger, stall,
-        health_every, respawn_initial, ..."""
+        health_every, respawn_initial, ... A value of the wrong kind is a TypeError; bytes mean what os.fsdecode() says."""
         values: "Dict[str, Any]" = dict(options)
         for name in _TIMES:
             if values.get(name) is not None:
                 values[name] = milliseconds(values[name])
         if isinstance(values.get("health_params"), (dict, list)):
             values["health_params"] = json.dumps(values["health_params"])
-        values["command"] = list(command)
-        values["directory"] = os.fspath(directory) if directory is not None else None
+        values["command"] = command
+        values["directory"] = directory
         for name, variables in (("environment", environment), ("extra_environment", extra_environment)):
-            if variables is not None:
-                values[name] = [f"{key}={value}" for key, value in sorted(variables.items())]
+            if variables is None:
+                continue
+            if not isinstance(variables, Mapping):
+                raise TypeError(f"{name} is a mapping, not a {type(variables).__name__}")
+            values[name] = sorted(f"{os.fsdecode(key)}={os.fsdecode(value)}" for key, value in variables.items())
         out = ctypes.c_void_p()
         with Options(values) as pointer:
             check(self._call(lib.hf_supervisor_hold, pointer, ctypes.byref(out)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pathlib
 import signal
 import threading
 import time
@@ -184,6 +185,43 @@ class Supervisor(HoldfastTest):
         with self.assertRaisesRegex(holdfast.GaveUp, "No such file or directory") as gave_up:
             self.supervisor.hold(["/nonexistent/helper"]).request("echo")
         self.assertEqual(gave_up.exception.code, holdfast.ErrorCode.GAVE_UP)
+
+    def test_a_value_of_the_wrong_kind_is_told(self) -> None:
+        """And not left out, or cut at its first NUL."""
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        for wrong in (
+            {"key": 1}, {"cancel": True}, {"framing": 1}, {"max_waiting": "3"}, {"max_waiting": True}, {"respawn_jitter": "x"},
+            {"stop_plan": ["eof"]}, {"linger": "1"}, {"linger": True}, {"health_misses": "1"}, {"label": object()},
+            {"directory": 1}, {"environment": "A=1"}, {"extra_environment": {"A": 1}}, {"health_params": 1},
+        ):
+            with self.subTest(str(wrong)), self.assertRaises(TypeError):
+                self.supervisor.hold(self.helper(), **wrong).close()
+        for command in ("cat -n", b"cat -n", [*self.helper(), 1], [*self.helper(), None]):
+            with self.subTest(str(command)), self.assertRaises(TypeError):
+                self.supervisor.hold(command).close()
+        for deed in (
+            lambda: self.supervisor.hold(self.helper("a\0b")),
+            lambda: self.supervisor.hold(self.helper(), key="a\0b"),
+            lambda: self.supervisor.hold(self.helper(), extra_environment={"A": "a\0b"}),
+            lambda: hold.request("echo\0x"),
+            lambda: hold.notify("echo\0x"),
+            lambda: hold.subscribe("echo\0x", print),
+            lambda: hold.session().request("echo\0x"),
+        ):
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                deed()
+        with self.assertRaisesRegex(TypeError, "seconds"):
+            hold.request("echo", timeout="3")
+
+    def test_words_and_folders_may_be_bytes_or_paths(self) -> None:
+        words = [os.fsencode(one) for one in self.helper("--\udcff", "b")]
+        with self.supervisor.hold(words, directory=os.fsencode(self.home), key=b"bytes", **QUICK) as hold:
+            pid = hold.request("pid")
+            self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), os.path.realpath(self.home))
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                self.assertEqual(file.read().split(b"\0")[-3:], [b"--\xff", b"b", b""])
+        with self.supervisor.hold([pathlib.Path(words[0].decode()), *words[1:]], directory=pathlib.Path(self.home)) as hold:
+            self.assertEqual(hold.request("echo", [1]), [1])
 
     def test_handlers_and_subscriptions(self) -> None:
         provider = Provider(self.supervisor, self.helper())
