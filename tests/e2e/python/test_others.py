@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import glob
 import os
+import pickle
+import re
 import select
 import subprocess
 import sys
@@ -12,7 +16,9 @@ import unittest
 import weakref
 
 import holdfast
-from common import HoldfastTest, environment, eventually
+from common import ROOT, HoldfastTest, environment, eventually
+from holdfast import _support
+from holdfast.errors import error_of
 
 
 class Slots(HoldfastTest):
@@ -114,6 +120,42 @@ class Watches(HoldfastTest):
         watch.close()
         with self.assertRaises(holdfast.Closed):
             watch.touch()
+
+
+class Own(holdfast.RemoteError):
+    """As a user may make one."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, "own", None, 0)
+
+
+class Errors(unittest.TestCase):
+    def test_each_can_be_pickled_and_copied(self) -> None:
+        ours = [one for one in vars(holdfast).values() if isinstance(one, type) and issubclass(one, holdfast.HoldfastError)]
+        self.assertGreater(len(ours), 9)
+        errors = [one("why") for one in ours]
+        errors += [error_of(code, "why", 28) for code in (*holdfast.ErrorCode, 999)]
+        for error in errors:
+            for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                self.assertIs(type(again), type(error))
+                self.assertEqual((str(again), again.args, again.code, again.errno), ("why", error.args, error.code, error.errno))
+        remote = holdfast.RemoteError(-5, "bad", {"x": [1]}, 3)
+        remote.noted = "here"
+        for error in (remote, Own()):
+            for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                self.assertEqual((type(again), str(again), vars(again)), (type(error), str(error), vars(error)))
+
+
+class Options(unittest.TestCase):
+    def test_the_kinds_are_those_that_the_library_looks_for(self) -> None:
+        ways = {"text": "_TEXTS", "choice": "_TEXTS", "number": "_NUMBERS", "millis": "_NUMBERS", "flag": "_FLAGS", "list": "_LISTS"}
+        wanted = {table: set() for table in ways.values()}
+        for path in glob.glob(os.path.join(ROOT, "src", "capi", "*.cpp")):
+            with open(path, encoding="utf-8") as file:
+                for way, name in re.findall(r'read\.(\w+)\(\s*"(\w+)",', file.read()):
+                    wanted[ways[way]].add(name)
+        self.assertGreater(len(wanted["_TEXTS"]), 10)
+        self.assertEqual(wanted, {table: set(getattr(_support, table)) for table in wanted})
 
 
 class Hooks(unittest.TestCase):
