@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Optional
 from .course import Course, Courses
 from .delivery import opening
 from .locks import ProcessLock
+from .once import HELD, once
 from .outbox import Outbox
 from .settings import Places
 from .shared import HOOKS, Shared, helper_options
@@ -66,6 +67,7 @@ class Link:
         self.context = context
         self.namespace = namespace
         self.outbox: Outbox = shared.outbox(where, helper_options)
+        self.outbox.once = once  # those that use it now are told, and once: it may belong to another copy of the plugin
         self.courses: Courses = shared.courses(where)
         self._lock = ProcessLock()
         self.meta: "Dict[str, str]" = {}
@@ -79,6 +81,7 @@ class Link:
             if self._hold is None or self._hold.closed:
                 self._forget_handles()
                 hold = self.shared.hold(self.where, helper_options)
+                once.well(HELD)
                 if serve is not None:
                     hold.serve("host.llm.complete", serve)
                 self._hold = hold

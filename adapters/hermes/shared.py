@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, cast
 from . import binding, settings
 from .course import Courses
 from .locks import ProcessLock
-from .once import once
+from .once import HELD, about, once
 from .outbox import Outbox
 
 HOOKS = ("post_tool_call", "post_llm_call", "transform_tool_result")
@@ -77,6 +77,11 @@ class Shared:
     def hold(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Any:
         """A hold on the helper of a data home; starts it if nobody has one yet. `wanted` is the caller's, who may belong to
         another copy of the plugin than this; the helper that was chosen first stays, as long as it can be run."""
+        with about(HELD):
+            return self._take(where, wanted)
+
+    def _take(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Any:
+        settings.make_private(where)
         with self._lock:
             supervisor = self._supervisor or self.package.Supervisor()
             if self._supervisor is None:
@@ -86,7 +91,6 @@ class Shared:
             chosen = self._chosen.get(where.memory)
             if chosen is None or not chosen.still():
                 chosen = self._chosen[where.memory] = _Chosen(wanted(where), os.environ.get(VARIABLE))
-        settings.make_private(where)
         return supervisor.hold(**chosen.options)
 
     def choose_again(self, where: settings.Places) -> None:
