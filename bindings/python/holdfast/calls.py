@@ -103,7 +103,7 @@ class Call(Handle):
         """The result, once. TimedOut when it is not there in time: the call itself goes on."""
         reply = ctypes.c_void_p()
         with self._owned as pointer:
-            _wait_done(pointer, timeout)
+            wait_done(pointer, timeout)
             check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
         return taken(reply.value or 0)
 
@@ -111,7 +111,7 @@ class Call(Handle):
         """Waits until it is done, and takes nothing. False when it is not in time."""
         with self._owned as pointer:
             try:
-                _wait_done(pointer, timeout)
+                wait_done(pointer, timeout)
             except HoldfastError as error:
                 if error.code != ErrorCode.TIMED_OUT:
                     raise
@@ -124,7 +124,7 @@ class Call(Handle):
         self._call(lib.hf_call_cancel)
 
 
-def _wait_done(pointer: int, timeout: "Optional[Seconds]") -> None:
+def wait_done(pointer: Any, timeout: "Optional[Seconds]") -> None:
     # In slices only until it is done: how a call ended (also by its own deadline) is told once.
     wait_interruptibly(lambda ms: 0 if lib.hf_call_wait_done(pointer, ms) else TIMED_OUT, timeout)
 

@@ -10,9 +10,11 @@ not a handler. Times are in seconds. All of it may be used from any thread; `*_a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._handle import Handle
@@ -20,7 +22,7 @@ from ._library import Text, lib, take_text
 from ._support import Options, Seconds, milliseconds
 from ._waiting import wait_interruptibly
 from .calls import Call, IncomingRequest, Registration
-from .errors import check
+from .errors import HoldfastError, check
 from .hold import Hold
 from .session import Session
 
@@ -87,6 +89,15 @@ class Supervisor(Handle):
         with Options(values) as pointer:
             check(self._call(lib.hf_supervisor_hold, pointer, ctypes.byref(out)))
         return Hold(out.value or 0)
+
+    def close(self) -> None:
+        """Ends all helpers by their stop plans. A Ctrl-C ends the waiting, not what is waited for; the exit of the
+        interpreter waits for it."""
+        # A main thread hears it only here: once it is freed, there is no way back.
+        if not self.closed and threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(HoldfastError):  # closed meanwhile, or survivors: there is nobody to tell
+                self.shutdown()
+        super().close()
 
     def shutdown(self, timeout: "Optional[Seconds]" = None) -> None:
         """Ends all helpers and returns when nothing is left. Holds are Closed from now on."""
