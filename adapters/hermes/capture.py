@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
+
+from .locks import ProcessLock
 
 MAX_CALLS = 64
 # Together they stay below the helper's limit for a line (16 MiB) when every character has to be escaped.
@@ -61,7 +62,7 @@ class Turn:
     id, in turns of its own."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._calls: "List[Tuple[str, Dict[str, Any]]]" = []  # each with the id of its turn, "" of a host without such
         self._done: "Optional[Tuple[str, int, str]]" = None  # the turn that was finished, its calls until then, its thoughts
         self._streaks: "Dict[str, int]" = {}

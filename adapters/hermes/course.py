@@ -4,6 +4,7 @@ turn on a worker that may be late, and lets a reviewer work under the same sessi
 from __future__ import annotations
 
 import collections
+import contextlib
 import secrets
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
@@ -93,7 +94,8 @@ class Courses:
     def of(self, session: str) -> Course:
         with self._lock:
             found = self._of.setdefault(session, Course())
-            self._of.move_to_end(session)
+            with contextlib.suppress(KeyError):  # forgotten since, by a finalizer on this thread
+                self._of.move_to_end(session)
             while len(self._of) > MAX_SESSIONS:
                 self._of.popitem(last=False)
             return found

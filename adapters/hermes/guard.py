@@ -6,7 +6,7 @@ import errno
 import functools
 from typing import Any, Callable, TypeVar, cast
 
-from .once import once
+from .once import once, topic_of
 from .outbox import Full
 
 GAVE_UP = 17  # the supervisor's code for a helper that failed too often
@@ -44,7 +44,8 @@ def guarded(otherwise: "Callable[[], Any]", tells: bool = False) -> "Callable[[F
                 if getattr(error, "code", None) == GAVE_UP:
                     self._let_go()
                 once.warn(
-                    topic, f"{topic} failed ({type(error).__name__}: {error}); the chat goes on without it. {advice(error)}"
+                    topic_of(error, topic),
+                    f"{topic} failed ({type(error).__name__}: {error}); the chat goes on without it. {advice(error)}"
                 )
                 return otherwise()
 

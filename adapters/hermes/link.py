@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
-import threading
+import contextlib
 import time
 from typing import Any, Callable, Dict, Optional
 
 from .course import Course, Courses
 from .delivery import opening
+from .locks import ProcessLock
+from .once import HELD, once
 from .outbox import Outbox
 from .settings import Places
 from .shared import HOOKS, Shared, helper_options
@@ -65,8 +67,9 @@ class Link:
         self.context = context
         self.namespace = namespace
         self.outbox: Outbox = shared.outbox(where, helper_options)
+        self.outbox.once = once  # those that use it now are told, and once: it may belong to another copy of the plugin
         self.courses: Courses = shared.courses(where)
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self.meta: "Dict[str, str]" = {}
         self.ready_on = 0  # the generation of which it is known that it owns the store and has opened it: that stays so
         self._hold: Any = None
@@ -77,9 +80,11 @@ class Link:
         with self._lock:
             if self._hold is None or self._hold.closed:
                 self._forget_handles()
-                self._hold = self.shared.hold(self.where, helper_options)
+                hold = self.shared.hold(self.where, helper_options)
+                once.well(HELD)
                 if serve is not None:
-                    self._hold.serve("host.llm.complete", serve)
+                    hold.serve("host.llm.complete", serve)
+                self._hold = hold
             return self._hold
 
     def drop_hold(self) -> None:
@@ -91,7 +96,7 @@ class Link:
 
     def _forget_handles(self) -> None:
         self.ready_on = 0
-        for one in self._conversations.values():
+        for one in list(self._conversations.values()):
             one.handle = None
 
     def id_of(self, name: str) -> str:
@@ -109,7 +114,8 @@ class Link:
                 while len(self._conversations) > MAX_CONVERSATIONS:
                     self._conversations.popitem(last=False)
             else:
-                self._conversations.move_to_end(name)
+                with contextlib.suppress(KeyError):  # forgotten since, by a finalizer on this thread
+                    self._conversations.move_to_end(name)
             return found
 
     def forget(self, name: str) -> Conversation:

@@ -1,4 +1,4 @@
-"""Locks that a fork cannot leave held."""
+"""Locks that neither a fork nor the collector can leave held."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Dict
 
 class ProcessLock:
     """Held per process. What a thread of the parent held at the moment of a fork, nobody in the child would ever let go of: the
-    child has a lock of its own."""
+    child has a lock of its own. And it is entered again by the thread that has it: the collector runs wherever something is
+    made, and a host's finalizer may shut a provider down from there."""
 
     __slots__ = ("_of",)
 

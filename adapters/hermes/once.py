@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from typing import Set
+from typing import Any, Iterator, Set
 
 from .locks import ProcessLock
 
 log = logging.getLogger("holdfast.hermes")
+HELD = "hold"  # the topic of a helper that cannot be had
+
+
+@contextlib.contextmanager
+def about(topic: str) -> "Iterator[None]":
+    """Whatever fails inside is one failure, whoever is the first to tell of it."""
+    try:
+        yield
+    except Exception as error:
+        setattr(error, "holdfast_topic", topic)
+        raise
+
+
+def topic_of(error: Any, otherwise: str) -> str:
+    return str(getattr(error, "holdfast_topic", otherwise))
 
 
 class OnceLog:

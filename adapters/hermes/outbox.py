@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Optional
 
 from .delivery import Ask, Dropped, Opened, Steps, opening, steps
 from .lineup import Lineup
+from .once import HELD, topic_of
 from .spool import Full, Item, Spool, Torn
 
 # Codes of the contract for what no later try can change; what is not found is opened again first.
@@ -34,7 +35,7 @@ class Outbox:
         self._spool = Spool(folder)
         self._open_hold = open_hold
         self._package = package
-        self._once = once
+        self.once = once
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
         self._line = Lineup()
@@ -77,9 +78,14 @@ class Outbox:
 
     def wait_empty(self, within: float) -> bool:
         """Waits until everything is stored, or nothing more happens by itself, or the time is over."""
-        with self._settled:
-            self._settled.wait_for(lambda: not self._sending, within)
-            return not len(self)
+        self._wait_for(lambda: not self._sending, within)
+        return not len(self)
+
+    def _wait_for(self, enough: "Callable[[], bool]", within: float) -> None:
+        # Ours already in a finalizer, while this very thread is at work here: nothing moves on before it is through.
+        if not self._lock._is_owned():  # type: ignore[attr-defined] # as Condition asks it
+            with self._settled:
+                self._settled.wait_for(enough, within)
 
     def wait_said(self, within: float) -> None:
         """As wait_empty(), and no longer than until what was said in this process is stored when dead ones left a lot."""
@@ -88,8 +94,7 @@ class Outbox:
             own = self._line.own + (self._item is not None and self._item.folder.own)
             return not self._sending or (not own and len(self._line) > self.A_FEW)
 
-        with self._settled:
-            self._settled.wait_for(enough, within)
+        self._wait_for(enough, within)
 
     def __len__(self) -> int:
         with self._lock:
@@ -163,9 +168,9 @@ class Outbox:
 
     def _unread(self, why: str) -> None:
         if why:
-            self._once.warn("adopt", f"{why}; turns that wait there stay there. See that it can be read and written")
+            self.once.warn("adopt", f"{why}; turns that wait there stay there. See that it can be read and written")
         else:
-            self._once.well("adopt")
+            self.once.well("adopt")
 
     def _load(self, item: Item) -> bool:
         try:
@@ -174,7 +179,7 @@ class Outbox:
         except FileNotFoundError:
             self._spool.remove(item)  # by hand
         except Torn as torn:
-            self._once.warn(
+            self.once.warn(
                 "torn", f"a turn that waited is no turn any more: {torn}; it was set aside as {self._spool.set_aside(item)}"
             )
         except OSError as error:
@@ -192,13 +197,13 @@ class Outbox:
             ask = self._steps.send(answer)
         except StopIteration:
             if self._body["kind"] == "feedback":
-                self._once.well("feedback")
+                self.once.well("feedback")
             else:
-                self._once.well("queue")
-                self._once.well("set-aside")
+                self.once.well("queue")
+                self.once.well("set-aside")
             return self._done()
         except Dropped as why:
-            self._once.warn("feedback", str(why))
+            self.once.warn("feedback", str(why))
             return self._done()
         self._request(ask)
 
@@ -221,11 +226,11 @@ class Outbox:
         self._spool.give_back()
         hold, self._hold = self._hold, None
         self._opened.clear()  # without a hold the helper may end, and the next one has its generations from 1
-        self._once.well("torn")
+        self.once.well("torn")
         self._settled.notify_all()
         if error is not None and waiting and not self._closing:
-            self._once.warn(
-                "queue",
+            self.once.warn(
+                topic_of(error, "queue"),
                 f"turns cannot be stored now ({error}); {waiting} wait on disk in {self._spool.folder} and are stored when it "
                 "works again. See: holdfast hermes status, holdfast logs hermes-memory",
             )
@@ -245,6 +250,7 @@ class Outbox:
             return self._stop(None)
         if self._hold is None:
             self._hold = self._open_hold()
+            self.once.well(HELD)
         # No time-out: a store that takes long to open is waited for, a wedged helper is replaced by the supervisor.
         self._hold.request_then(
             ask.method, ask.params, then, timeout=None, idempotent=ask.idempotent and not ask.pinned,
@@ -286,14 +292,14 @@ class Outbox:
             if self._body["kind"] in ("close", "forget"):
                 return self._done()  # nothing was ever said in it, or it is gone already
             if self._body["kind"] == "feedback":
-                self._once.warn("feedback", f"feedback on a turn that was never stored was dropped ({error})")
+                self.once.warn("feedback", f"feedback on a turn that was never stored was dropped ({error})")
                 return self._done()
             self._reopened += 1
             if self._reopened <= self.REOPENED:
                 self._opened.clear()
                 return self._from_the_start()
         path = self._spool.set_aside(self._item)
-        self._once.warn("set-aside", f"the store refused a turn ({error}); it was set aside as {path}")
+        self.once.warn("set-aside", f"the store refused a turn ({error}); it was set aside as {path}")
         self._item = self._steps = None
         self._next()
 

@@ -4,6 +4,7 @@ an error."""
 from __future__ import annotations
 
 import contextvars
+import errno
 import json
 import os
 import time
@@ -15,13 +16,14 @@ from .delivery import NOTE
 from .guard import GAVE_UP, WHERE_TO_LOOK, advice, guarded
 from .link import AGENT, Conversation, Link, again
 from .locks import ProcessLock
-from .once import once
+from .once import about, once, topic_of
 from .outbox import Full
 from .recall import BUDGET, recall
 from .shared import PROGRAM, VARIABLE, shared
 
 DRAIN = 3.0  # of shutdown, for turns that are on their way
 WORDS = ("hermes_home", "platform", "agent_context", "agent_identity", "parent_session_id", "user_id")  # of initialize()
+_FOR_A_MOMENT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN)
 CONTEXTS = ("primary", "subagent", "cron", "flush")
 
 
@@ -29,6 +31,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def __init__(self) -> None:
         self._lock = ProcessLock()
         self._link: "Optional[Link]" = None
+        self._due = 0  # the process that wants a new link and has none yet
         self._session = ""
         self._home = ""
         self._words: "Dict[str, str]" = {}
@@ -95,16 +98,18 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             self._home = self._words.get("hermes_home", "")
             # The profile of the host that we are made for is in there; what the helper asks for comes on other threads.
             self._context = contextvars.copy_context()
-            link = self._connected()
-            # A flush keeps nothing, and must not take the events away from the agent whose session it shares.
-            link.listen(self._session, self._listener(), bool(self._session) and link.context != "flush")
-        link.shared.install_hooks(host.hook_lists())
+            self._due = os.getpid()
+        link = self._now()
+        # What is kept needs no helper. So whatever fails here, turns wait on disk, and recall and tools ask for it again.
+        if link is not None:
+            link.hold(self._complete)
+            link.outbox.kick()
 
     def initialize_for_inspection(self, session_id: str, **words: Any) -> None:
         """Nothing of what an inspection asks for needs the helper."""
 
-    def _connected(self) -> Link:
-        """Our link: the one we have, when nothing is new."""
+    def _connect(self) -> None:
+        """Makes our link; keeps the one we have, when nothing is new. When it fails, the next call tries again."""
         where = settings.places(self._home)
         link = self._link
         context = self._words.get("agent_context") or "primary"
@@ -113,6 +118,8 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             self._config = settings.load(where)
             once.well("config")
         except ValueError as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FOR_A_MOMENT:
+                raise error.__cause__  # it may be fine, and say that users are kept apart
             once.warn("config", f"{error}. The defaults are used meanwhile")
         namespace = {"agentKind": AGENT, "context": context}
         user = self._words.get("user_id", "")
@@ -128,16 +135,15 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         for theirs, ours in (("platform", "platform"), ("agent_identity", "identity"), ("parent_session_id", "parentSessionId")):
             if self._words.get(theirs):
                 link.meta[ours] = self._words[theirs]
-        link.hold(self._complete)
         own.joined(self, where)
-        self._link = link
-        link.outbox.kick()
-        return link
+        # A flush keeps nothing, and must not take the events away from the agent whose session it shares.
+        link.listen(self._session, self._listener(), bool(self._session) and context != "flush")
+        self._link, self._due = link, 0
 
     def _let_go(self) -> None:
         """After the supervisor gave up: a new hold may try again after its pause."""
-        link = self._now()
-        if link is not None:
+        link = self._link
+        if link is not None and link.shared.pid == os.getpid():
             link.drop_hold()
             link.shared.choose_again(link.where)
 
@@ -150,7 +156,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     @guarded(lambda: None)
     def shutdown(self) -> None:
         with self._lock:
-            link, self._link = self._link, None
+            link, self._link, self._due = self._link, None, 0
         if link is None or link.shared.pid != os.getpid():
             return
         try:
@@ -164,6 +170,14 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def _now(self) -> "Optional[Link]":
         """The link, when we are in use at all; nothing revives what was shut down, and in the child of a fork there is
         nothing until it initializes a provider itself."""
+        if self._due == os.getpid():
+            with self._lock:
+                if self._due == os.getpid():
+                    with about("connect"):
+                        self._connect()
+                        once.well("connect")
+            if self._link is not None:
+                self._link.shared.install_hooks(host.hook_lists())
         link = self._link
         return None if link is None or link.shared.pid != os.getpid() else link
 
@@ -381,7 +395,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             if getattr(error, "code", None) == GAVE_UP:
                 self._let_go()
             if not isinstance(code, str):
-                once.warn("tools", f"{tool_name} failed ({error}). {WHERE_TO_LOOK}")
+                once.warn(topic_of(error, "tools"), f"{tool_name} failed ({error}). {WHERE_TO_LOOK}")
             return tools.failure(str(getattr(error, "message", None) or error), code or "unavailable")
 
     # ---- what the host's hooks and the helper call

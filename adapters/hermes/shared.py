@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, cast
 from . import binding, settings
 from .course import Courses
 from .locks import ProcessLock
-from .once import once
+from .once import HELD, about, once
 from .outbox import Outbox
 
 HOOKS = ("post_tool_call", "post_llm_call", "transform_tool_result")
@@ -77,15 +77,20 @@ class Shared:
     def hold(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Any:
         """A hold on the helper of a data home; starts it if nobody has one yet. `wanted` is the caller's, who may belong to
         another copy of the plugin than this; the helper that was chosen first stays, as long as it can be run."""
+        with about(HELD):
+            return self._take(where, wanted)
+
+    def _take(self, where: settings.Places, wanted: "Callable[[settings.Places], Options]") -> Any:
+        settings.make_private(where)
         with self._lock:
+            supervisor = self._supervisor or self.package.Supervisor()
             if self._supervisor is None:
-                self._supervisor = self.package.Supervisor()
+                self._supervisor = supervisor
                 atexit.register(self._at_exit)  # after the supervisor's own, so it runs before that
             supervisor = self._supervisor
             chosen = self._chosen.get(where.memory)
             if chosen is None or not chosen.still():
                 chosen = self._chosen[where.memory] = _Chosen(wanted(where), os.environ.get(VARIABLE))
-        settings.make_private(where)
         return supervisor.hold(**chosen.options)
 
     def choose_again(self, where: settings.Places) -> None:
@@ -98,8 +103,8 @@ class Shared:
             self._newest[where.queue] = wanted
             found = self._outboxes.get(where.queue)
             if found is None:
-                found = Outbox(where.queue, lambda: self.hold(where, self._newest[where.queue]), self.package, once)
-                self._outboxes[where.queue] = found
+                made = Outbox(where.queue, lambda: self.hold(where, self._newest[where.queue]), self.package, once)
+                found = self._outboxes.setdefault(where.queue, made)  # one, also when a finalizer came in between
             return found
 
     def courses(self, where: settings.Places) -> Courses:
@@ -145,8 +150,11 @@ def shared() -> Shared:
         with _making:
             found = getattr(package, _ATTRIBUTE, None)
             if found is None or found.pid != os.getpid():
-                found = Shared()
-                setattr(package, _ATTRIBUTE, found)
+                made = Shared()
+                found = getattr(package, _ATTRIBUTE, None)  # a finalizer on this thread may have come in between
+                if found is None or found.pid != os.getpid():
+                    found = made
+                    setattr(package, _ATTRIBUTE, found)
     return cast(Shared, found)
 
 

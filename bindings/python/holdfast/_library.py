@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Union
 
 ABI_VERSION = 1
 
@@ -146,8 +146,22 @@ def _load() -> ctypes.CDLL:
 lib: Any = _load()
 
 
-def encoded(text: "Optional[str]") -> "Optional[bytes]":
-    return None if text is None else text.encode("utf-8", "surrogateescape")
+Text = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+
+
+def encoded(text: "Optional[Text]") -> "Optional[bytes]":
+    """For the library. ValueError for a text that would end there at its first NUL, TypeError for what is no text."""
+    if text is None:
+        return None
+    text = text if isinstance(text, str) else os.fsdecode(text)
+    if "\0" in text:
+        raise ValueError("a text for Holdfast cannot have a NUL in it")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def message(text: str) -> bytes:
+    """Of an error, for the library: whatever is in it, it gets there."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace")
 
 
 def take_text(pointer: c_void_p) -> str:

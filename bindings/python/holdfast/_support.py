@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import weakref
 from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
@@ -18,6 +19,8 @@ _FOR_EVER = 2**62
 def milliseconds(seconds: "Optional[Seconds]") -> int:
     """For the library: None, and what is longer than it can count, is for ever. Rounded up, so that a short time is not
     none."""
+    if seconds is not None and not _is_number(seconds):
+        raise TypeError(f"a time is a number of seconds, not a {type(seconds).__name__}")
     if seconds is None or seconds * 1000 >= _FOR_EVER:
         return -1
     if math.isnan(seconds):
@@ -25,8 +28,51 @@ def milliseconds(seconds: "Optional[Seconds]") -> int:
     return max(0, math.ceil(seconds * 1000))
 
 
+def _is_number(value: Any) -> bool:
+    """True and False are meant as something else."""
+    return not isinstance(value, bool) and hasattr(type(value), "__float__")
+
+
+# What the library wants to be told how. It would not look for one of them among those of another kind.
+_TEXTS = frozenset(
+    (
+        "address cancel containment directory errors events_directory framing health_method health_params host if_held "
+        "keeper_program key label name profile ready_by session stop_plan task"
+    ).split()
+)
+_NUMBERS = frozenset(
+    (
+        "cancel_fd fallback_signal grace health_every health_misses health_while_starting health_within idle linger "
+        "max_entries max_in_flight max_message max_notifications max_requests max_unsent_bytes max_waiting patience "
+        "respawn_cool_down respawn_factor respawn_first respawn_initial respawn_jitter respawn_max respawn_max_failures "
+        "respawn_reset_after_held respawn_window serve_within stall ttl wait"
+    ).split()
+)
+_FLAGS = frozenset("init_is_parent now reap".split())
+_LISTS = frozenset("argv command environment extra_environment".split())
+
+
+def _kind_of(name: str, value: Any) -> str:
+    """Of an option that we do not know, as it looks: the library says that there is none, or is newer than we are."""
+    is_text = isinstance(value, (str, bytes, os.PathLike))
+    looks = "text" if is_text else "number" if isinstance(value, bool) or _is_number(value) else ""
+    looks = looks or ("list" if isinstance(value, Iterable) else "")
+    for names, kind, fits in (
+        (_TEXTS, "text", is_text),
+        (_NUMBERS, "number", _is_number(value)),
+        (_FLAGS, "flag", isinstance(value, int)),
+        (_LISTS, "list", looks == "list"),
+    ):
+        if name in names:
+            looks = kind if fits else ""
+            break
+    if not looks:
+        raise TypeError(f"the option {name} cannot be a {type(value).__name__}")
+    return looks
+
+
 class Options:
-    """An hf_options for the time of a `with`."""
+    """An hf_options for the time of a `with`. A value of the wrong kind is a TypeError."""
 
     def __init__(self, values: "Mapping[str, Any]") -> None:
         self._values = values
@@ -35,25 +81,23 @@ class Options:
         self._pointer: int = lib.hf_options_new()
         try:
             for name, value in self._values.items():
-                self._set(encoded(name), value)
+                if value is not None:
+                    self._set(name, value)
         except BaseException:
             lib.hf_options_free(self._pointer)
             raise
         return self._pointer
 
-    def _set(self, name: "Optional[bytes]", value: Any) -> None:
-        if value is None:
-            return
-        if isinstance(value, bool) or isinstance(value, (int, float)):
-            check(lib.hf_options_number(self._pointer, name, float(value)))
-        elif isinstance(value, str):
-            check(lib.hf_options_text(self._pointer, name, encoded(value)))
-        elif isinstance(value, Iterable):
-            check(lib.hf_options_add(self._pointer, name, None))
+    def _set(self, name: str, value: Any) -> None:
+        kind, key = _kind_of(name, value), encoded(name)
+        if kind == "text":
+            check(lib.hf_options_text(self._pointer, key, encoded(value)))
+        elif kind == "list":
+            check(lib.hf_options_add(self._pointer, key, None))
             for one in value:
-                check(lib.hf_options_add(self._pointer, name, encoded(str(one))))
+                check(lib.hf_options_add(self._pointer, key, encoded(os.fsdecode(one))))
         else:
-            raise TypeError(f"the option {name!r} cannot be a {type(value).__name__}")
+            check(lib.hf_options_number(self._pointer, key, float(value)))
 
     def __exit__(self, *_: Any) -> None:
         lib.hf_options_free(self._pointer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
+import socket
 import threading
 from typing import Any, Callable, List, Optional, TypeVar
 
@@ -33,8 +35,13 @@ def wait_interruptibly(wait: "Callable[[int], int]", timeout: "Optional[Seconds]
 _T = TypeVar("_T")
 
 
-def beside(function: "Callable[[], _T]") -> "_T":
-    """Runs what cannot wait in slices. On the main thread it runs on another one, while this one hears a Ctrl-C."""
+def beside(
+    function: "Callable[[], _T]",
+    give_up: "Optional[Callable[[], Any]]" = None,
+    undo: "Optional[Callable[[_T], Any]]" = None,
+) -> "_T":
+    """Runs what cannot wait in slices. On the main thread it runs on another one, while this one hears a Ctrl-C. That one
+    goes on by itself then; or `give_up` makes it come out, and what it has got nevertheless goes to `undo`."""
     if threading.current_thread() is not threading.main_thread():
         return function()
     outcome: "List[Any]" = []
@@ -47,11 +54,54 @@ def beside(function: "Callable[[], _T]") -> "_T":
             outcome.extend((False, error))
         done.set()
 
-    threading.Thread(target=run, name="holdfast-beside", daemon=True).start()
-    done.wait()
+    thread = threading.Thread(target=run, name="holdfast-beside", daemon=True)
+    try:
+        try:
+            thread.start()
+        except RuntimeError:  # no thread any more: the interpreter exits, or there are too many
+            run()
+        done.wait()
+    except BaseException:
+        if give_up is not None:
+            give_up()
+            if thread.ident is not None:  # else it was never started
+                done.wait()
+                if outcome[0] and undo is not None:
+                    undo(outcome[1])
+        raise
     if not outcome[0]:
         raise outcome[1]
     return outcome[1]  # type: ignore[no-any-return]
+
+
+def until_cancelled(
+    function: "Callable[[int], _T]", cancel_fd: int = -1, undo: "Optional[Callable[[_T], Any]]" = None
+) -> "_T":
+    """function(descriptor) waits until that is readable, or less. So it is when `cancel_fd` is, and on the main thread at
+    a Ctrl-C; what it has got nevertheless goes to `undo` then."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(cancel_fd)
+    ours, theirs = socket.socketpair()
+    either = select.epoll()
+
+    def wait() -> "_T":
+        try:
+            return function(either.fileno())
+        finally:
+            either.close()
+            theirs.close()
+
+    try:
+        either.register(theirs, select.EPOLLIN)
+        if cancel_fd >= 0:
+            either.register(cancel_fd, select.EPOLLIN)
+    except OSError:  # no descriptor that can be waited for so
+        either.close()
+        theirs.close()
+        ours.close()
+        return function(cancel_fd)
+    with ours:
+        return beside(wait, lambda: ours.shutdown(socket.SHUT_RDWR), undo)
 
 
 def settler(

@@ -11,6 +11,7 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 from ._handle import Handle
 from ._library import ANSWERED, NOTIFIED, SERVED, encoded, lib
+from ._library import message as as_message
 from ._support import Seconds, Target, WeakCallable, milliseconds, target_of
 from ._waiting import TIMED_OUT, wait_interruptibly
 from .errors import ErrorCode, HoldfastError, RemoteError, check
@@ -102,7 +103,7 @@ class Call(Handle):
         """The result, once. TimedOut when it is not there in time: the call itself goes on."""
         reply = ctypes.c_void_p()
         with self._owned as pointer:
-            _wait_done(pointer, timeout)
+            wait_done(pointer, timeout)
             check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
         return taken(reply.value or 0)
 
@@ -110,7 +111,7 @@ class Call(Handle):
         """Waits until it is done, and takes nothing. False when it is not in time."""
         with self._owned as pointer:
             try:
-                _wait_done(pointer, timeout)
+                wait_done(pointer, timeout)
             except HoldfastError as error:
                 if error.code != ErrorCode.TIMED_OUT:
                     raise
@@ -123,7 +124,7 @@ class Call(Handle):
         self._call(lib.hf_call_cancel)
 
 
-def _wait_done(pointer: int, timeout: "Optional[Seconds]") -> None:
+def wait_done(pointer: Any, timeout: "Optional[Seconds]") -> None:
     # In slices only until it is done: how a call ended (also by its own deadline) is told once.
     wait_interruptibly(lambda ms: 0 if lib.hf_call_wait_done(pointer, ms) else TIMED_OUT, timeout)
 
@@ -140,7 +141,7 @@ class IncomingRequest(Handle):
         check(self._call(lib.hf_request_reply, dumped(result) or b"null"))
 
     def reply_error(self, code: int, message: str, data: Any = None) -> None:
-        check(self._call(lib.hf_request_reply_error, code, encoded(message), dumped(data)))
+        check(self._call(lib.hf_request_reply_error, code, as_message(message), dumped(data)))
 
 
 def _notified(number: "Optional[int]", method: bytes, params: bytes) -> None:

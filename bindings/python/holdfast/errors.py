@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Dict, Optional, Type
+from typing import Any, Dict, Optional, Tuple, Type
 
 from ._library import lib
 
@@ -35,6 +35,13 @@ class ErrorCode(enum.IntEnum):
     CANNOT_CREATE = 22
 
 
+def _remade(kind: "Type[BaseException]", of: "Type[BaseException]", arguments: "Tuple[Any, ...]") -> BaseException:
+    """For pickle and copy: `args` has only the text. Also of a class that somebody made of ours."""
+    error = kind.__new__(kind)
+    of.__init__(error, *arguments)
+    return error
+
+
 class HoldfastError(Exception):
     """Any failure of Holdfast. `code` says which; the text is one sentence for a person."""
 
@@ -45,6 +52,10 @@ class HoldfastError(Exception):
         if code is not None:
             self.code = code
         self.errno = sys_errno
+
+    def __reduce__(self) -> "Tuple[Any, ...]":
+        words = self.args[0] if self.args else ""
+        return _remade, (type(self), HoldfastError, (words, self.code, self.errno)), dict(self.__dict__)
 
 
 class InvalidArgument(HoldfastError, ValueError):
@@ -98,6 +109,10 @@ class RemoteError(Exception):
         self.message = message
         self.data = data
         self.generation = generation
+
+    def __reduce__(self) -> "Tuple[Any, ...]":
+        arguments = (self.code, self.message, self.data, self.generation)
+        return _remade, (type(self), RemoteError, arguments), dict(self.__dict__)
 
 
 _CLASSES: "Dict[int, Type[HoldfastError]]" = {

@@ -13,7 +13,20 @@ from ._handle import Handle, lock
 from ._library import encoded, lib, take_text
 from ._support import Seconds, Target, WeakCallable, keep, milliseconds, no_release, released
 from ._waiting import SLICE_MS, beside, beside_async, settler, wait_interruptibly
-from .calls import PASSED_ON, Asks, Call, Registration, Wish, dumped, on_answered, on_notified, on_served, serve_with, taken
+from .calls import (
+    PASSED_ON,
+    Asks,
+    Call,
+    Registration,
+    Wish,
+    dumped,
+    on_answered,
+    on_notified,
+    on_served,
+    serve_with,
+    taken,
+    wait_done,
+)
 from .errors import check, error_of
 from .session import Session
 
@@ -63,14 +76,20 @@ class Hold(Handle, Asks):
                 check(lib.hf_hold_request(pointer, *arguments, ctypes.byref(reply)))
             return taken(reply.value or 0)
         call = ctypes.c_void_p()
-        with self._owned as pointer:
-            check(lib.hf_hold_start_and_wait(pointer, *arguments, SLICE_MS, ctypes.byref(call)))
-        if not lib.hf_call_done(call):
-            return Call(call.value or 0).wait()
         try:
+            with self._owned as pointer:
+                check(lib.hf_hold_start_and_wait(pointer, *arguments, SLICE_MS, ctypes.byref(call)))
+            if not lib.hf_call_done(call):
+                wait_done(call, None)
             check(lib.hf_call_wait(call, 0, ctypes.byref(reply)))
+        except BaseException:
+            # When a signal handler has raised, nobody waits for it any more; one that is done is past that.
+            if call.value:
+                lib.hf_call_cancel(call)
+            raise
         finally:
-            lib.hf_call_free(call)
+            if call.value:
+                lib.hf_call_free(call)
         return taken(reply.value or 0)
 
     def start(
@@ -216,7 +235,8 @@ class Hold(Handle, Asks):
 
     def session(self, open: "Optional[Callable[[Session], Any]]" = None) -> "Session":
         """Requests that need to be opened on each new generation first: open(inside) does it. What is asked through
-        `inside`, from any thread until it returns, goes to that generation."""
+        `inside`, from any thread until it returns, goes to that generation. The session keeps `open`, and so the object
+        of a bound method, as long as it lives."""
         return Session.of(self, open)
 
     @property

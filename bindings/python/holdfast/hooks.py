@@ -38,7 +38,9 @@ class HookRouter:
 
     def __init__(self, session_of: "Callable[..., Optional[str]]") -> None:
         self._session_of = session_of
-        self._lock = threading.Lock()
+        # Entered again by a signal handler, or by the collector, whose finalizers may forget a session on a thread that has
+        # it. So whatever is changed here is built first and put in its place then.
+        self._lock = threading.RLock()
         self._dispatchers: "Dict[str, _Dispatcher]" = {}
         self._listeners: "Dict[str, Dict[str, List[WeakCallable]]]" = {}
         self.dropped_ambiguous = 0
@@ -66,38 +68,48 @@ class HookRouter:
     def listen(self, hook: str, session: str, function: "Callable[..., Any]") -> None:
         """A bound method does not keep its object alive, anything else is kept; the newest listener of a session is the one
         that hears."""
+        new = WeakCallable(function)
         with self._lock:
             sessions = self._listeners.setdefault(hook, {})
-            alive = [one for one in sessions.get(session, []) if one.get() is not None]
-            sessions[session] = alive + [WeakCallable(function)]
+            while True:
+                before = sessions.get(session)
+                after = [one for one in before or () if one.get() is not None] + [new]
+                if sessions.get(session) is before:  # else a finalizer came in between, and has forgotten it
+                    sessions[session] = after
+                    return
 
     def unlisten(self, hook: str, session: str, function: "Callable[..., Any]") -> None:
         """Takes one listener back; others of that session stay."""
         with self._lock:
             sessions = self._listeners.get(hook, {})
-            left = [one for one in sessions.get(session, []) if one.get() not in (None, function)]
-            if left:
-                sessions[session] = left
-            else:
-                sessions.pop(session, None)
+            while True:
+                before = sessions.get(session)
+                left = [one for one in before or () if one.get() not in (None, function)]
+                if sessions.get(session) is not before:
+                    continue
+                if left:
+                    sessions[session] = left
+                else:
+                    sessions.pop(session, None)
+                return
 
     def forget(self, session: str) -> None:
         """The session is over, for all hooks."""
+        gone = []  # until we are out of here: with a listener may go what it alone kept
         with self._lock:
-            for sessions in self._listeners.values():
-                sessions.pop(session, None)
+            for sessions in list(self._listeners.values()):
+                gone.append(sessions.pop(session, None))
 
     def _find(self, hook: str, session: "Optional[str]") -> "Optional[Callable[..., Any]]":
         with self._lock:
             sessions = self._listeners.get(hook, {})
             living: "Dict[str, Callable[..., Any]]" = {}
-            for name in list(sessions):
-                sessions[name] = [one for one in sessions[name] if one.get() is not None]
-                newest = sessions[name][-1].get() if sessions[name] else None
-                if newest is None:
-                    del sessions[name]
-                else:
+            for name, listeners in list(sessions.items()):
+                newest = next((found for found in (one.get() for one in reversed(listeners)) if found is not None), None)
+                if newest is not None:
                     living[name] = newest
+                elif sessions.get(name) is listeners:
+                    sessions.pop(name, None)
             if session is not None:
                 found = living.get(session)
                 self.unheard += found is None

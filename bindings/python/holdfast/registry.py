@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 from ._handle import Handle
 from ._library import AFTER_RESTART, encoded, lib, take_text
 from ._support import Options, Seconds, milliseconds
+from ._waiting import beside
 from .errors import check
 
 Entry = Dict[str, Any]
@@ -122,10 +123,13 @@ class Registry(Handle):
         return bool(self._call(lib.hf_registry_has_active, encoded(session)))
 
     def _end(self, what: str, value: "Optional[str]", options: "Dict[str, Any]") -> "Dict[str, Any]":
-        text = ctypes.c_void_p()
-        with Options(options) as pointer:
-            check(self._call(lib.hf_registry_end, encoded(what), encoded(value), pointer, ctypes.byref(text)))
-        return dict(json.loads(take_text(text)))
+        def ended() -> "Dict[str, Any]":
+            text = ctypes.c_void_p()
+            with Options(options) as pointer:
+                check(self._call(lib.hf_registry_end, encoded(what), encoded(value), pointer, ctypes.byref(text)))
+            return dict(json.loads(take_text(text)))
+
+        return beside(ended)
 
     def end(
         self, id: str, *, grace: "Optional[Seconds]" = None, patience: "Optional[Seconds]" = None, now: bool = False

@@ -9,8 +9,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 from ._handle import Handle
-from ._library import SESSION_OPEN, encoded, lib
-from ._support import Seconds, Target, WeakCallable, no_release, target_of
+from ._library import SESSION_OPEN, lib, message
+from ._support import Seconds, Target, no_release, target_of
 from ._waiting import beside, beside_async
 from .calls import Asks, Wish, taken
 from .errors import ErrorCode, HoldfastError, check
@@ -33,11 +33,11 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
         return 0
     except HoldfastError as error:
         _raised_in_open.error = error
-        lib.hf_set_message(encoded(str(error)))
+        lib.hf_set_message(message(str(error)))
         return int(error.code)
     except BaseException as error:  # noqa: BLE001 - raised again by the request that needed it
         _raised_in_open.error = error
-        lib.hf_set_message(encoded(f"{type(error).__name__}: {error}"))
+        lib.hf_set_message(message(f"{type(error).__name__}: {error}"))
         return 20
     finally:
         given.close()
@@ -47,12 +47,16 @@ def _open(number: "Optional[int]", inside: "Optional[int]") -> int:
 _on_open = SESSION_OPEN(_open)
 
 
+def _nothing(_: "Session") -> None:
+    """Opens a session that needs no words."""
+
+
 def _left_of(wish: Wish, end: "Optional[float]") -> Wish:
     return wish._replace(timeout=None if end is None else max(0.0, end - time.monotonic()))
 
 
 class Session(Handle, Asks):
-    """Requests that belong together. It does not keep the helper alive."""
+    """Requests that belong together. It keeps the function that opens it, and does not keep the helper alive."""
 
     def __init__(self, pointer: int, free: "Callable[[int], Any]" = lib.hf_session_free) -> None:
         super().__init__(pointer, free)
@@ -61,14 +65,8 @@ class Session(Handle, Asks):
 
     @staticmethod
     def of(hold: "Hold", open: "Optional[Callable[[Session], Any]]") -> "Session":
-        weak = WeakCallable(open) if open is not None else None
-
-        def opened(inside: Session) -> None:
-            alive = weak.get() if weak is not None else None
-            if alive is not None:
-                alive(inside)
-
-        target = Target(opened)
+        # Ours, so that it lives as long as we do: without its opener a session would ask unopened.
+        target = Target(open if open is not None else _nothing)
         out = ctypes.c_void_p()
         check(hold._call(lib.hf_hold_session, _on_open, target.number, no_release, ctypes.byref(out)))
         session = Session(out.value or 0)
@@ -131,7 +129,8 @@ class Session(Handle, Asks):
         code = self._call(lib.hf_session_request, *wish.arguments(), ctypes.byref(reply))
         raised = _raised_in_open.error
         _raised_in_open.error = None
-        if code != 0 and raised is not None:
+        # Of ours only when it is what the request ended by: the library may have tried again since, and given up.
+        if code != 0 and raised is not None and (not isinstance(raised, HoldfastError) or raised.code == code):
             raise raised
         check(code)
         return taken(reply.value or 0)

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from ._handle import Handle
 from ._library import encoded, lib, take_text
 from ._support import Options, Seconds, milliseconds
+from ._waiting import beside, until_cancelled
 from .errors import check
 
 
@@ -55,12 +56,27 @@ class Slot(Handle):
         for time in ("wait", "grace", "stall"):
             if values.get(time) is not None:
                 values[time] = milliseconds(values[time])
-        out, attached = ctypes.c_void_p(), ctypes.c_void_p()
-        with Options(values) as pointer:
-            check(lib.hf_slot_acquire(pointer, ctypes.byref(out), ctypes.byref(attached)))
-        if out.value:
-            return cls(out.value), None
-        return None, dict(json.loads(take_text(attached)))
+        given = values.pop("cancel_fd", None)
+
+        def take(cancel_fd: "Optional[int]") -> "tuple[Optional[Slot], Optional[Dict[str, Any]]]":
+            out, attached = ctypes.c_void_p(), ctypes.c_void_p()
+            with Options(dict(values, cancel_fd=cancel_fd)) as pointer:
+                check(lib.hf_slot_acquire(pointer, ctypes.byref(out), ctypes.byref(attached)))
+            if out.value:
+                return cls(out.value), None
+            return None, dict(json.loads(take_text(attached)))
+
+        if values.get("if_held", "refuse") == "refuse" or given is not None and not isinstance(given, int):
+            return take(given)
+
+        def give_back(taken: "tuple[Optional[Slot], Optional[Dict[str, Any]]]") -> None:
+            if taken[0] is not None:
+                taken[0].close()
+
+        # A negative number is no descriptor, and no option either.
+        return until_cancelled(
+            lambda cancel_fd: take(cancel_fd if cancel_fd >= 0 else None), -1 if given is None else given, give_back
+        )
 
     def __enter__(self) -> "Slot":
         return self
@@ -135,15 +151,19 @@ def stop_slot(
     now: bool = False,
 ) -> bool:
     """Ends the owner and everything that holds the slot's life; returns when nothing is left, and whether there was any."""
-    was_running = ctypes.c_int()
     values = {
         "grace": None if grace is None else milliseconds(grace),
         "patience": None if patience is None else milliseconds(patience),
         "now": now,
     }
-    with Options(values) as pointer:
-        check(lib.hf_slot_stop(encoded(os.fspath(directory)), encoded(name), pointer, ctypes.byref(was_running)))
-    return bool(was_running.value)
+
+    def stop() -> bool:
+        was_running = ctypes.c_int()
+        with Options(values) as pointer:
+            check(lib.hf_slot_stop(encoded(os.fspath(directory)), encoded(name), pointer, ctypes.byref(was_running)))
+        return bool(was_running.value)
+
+    return beside(stop)
 
 
 def wait_for_slot(
@@ -155,10 +175,11 @@ def wait_for_slot(
     cancel_fd: int = -1,
 ) -> "Dict[str, Any]":
     """Waits until the slot is "ready" or "free"."""
-    text = ctypes.c_void_p()
-    check(
-        lib.hf_slot_wait(
-            encoded(os.fspath(directory)), encoded(name), encoded(what), milliseconds(timeout), cancel_fd, ctypes.byref(text)
-        )
-    )
-    return dict(json.loads(take_text(text)))
+    words = encoded(os.fspath(directory)), encoded(name), encoded(what), milliseconds(timeout)
+
+    def wait(cancelled: int) -> "Dict[str, Any]":
+        text = ctypes.c_void_p()
+        check(lib.hf_slot_wait(*words, cancelled, ctypes.byref(text)))
+        return dict(json.loads(take_text(text)))
+
+    return until_cancelled(wait, cancel_fd)

@@ -10,17 +10,19 @@ not a handler. Times are in seconds. All of it may be used from any thread; `*_a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._handle import Handle
-from ._library import lib, take_text
+from ._library import Text, lib, take_text
 from ._support import Options, Seconds, milliseconds
 from ._waiting import wait_interruptibly
 from .calls import Call, IncomingRequest, Registration
-from .errors import check
+from .errors import HoldfastError, check
 from .hold import Hold
 from .session import Session
 
@@ -58,9 +60,9 @@ class Supervisor(Handle):
 
     def hold(
         self,
-        command: "Sequence[str]",
+        command: "Sequence[Text]",
         *,
-        directory: "Optional[str]" = None,
+        directory: "Optional[Text]" = None,
         environment: "Optional[Mapping[str, str]]" = None,
         extra_environment: "Optional[Mapping[str, str]]" = None,
         **options: Any,
@@ -68,22 +70,34 @@ class Supervisor(Handle):
         """A hold on the helper of this key; returns at once, the start goes on by itself. Options are those of
         HelperSpec in holdfast/supervisor.hpp, by the names in holdfast.h: framing, cancel, key, label, ready_by,
         health_method, health_params, stop_plan, containment, errors, limits; and times in seconds: linger, stall,
-        health_every, respawn_initial, ..."""
+        health_every, respawn_initial, ... A value of the wrong kind is a TypeError; bytes mean what os.fsdecode() says."""
         values: "Dict[str, Any]" = dict(options)
         for name in _TIMES:
             if values.get(name) is not None:
                 values[name] = milliseconds(values[name])
         if isinstance(values.get("health_params"), (dict, list)):
             values["health_params"] = json.dumps(values["health_params"])
-        values["command"] = list(command)
-        values["directory"] = os.fspath(directory) if directory is not None else None
+        values["command"] = command
+        values["directory"] = directory
         for name, variables in (("environment", environment), ("extra_environment", extra_environment)):
-            if variables is not None:
-                values[name] = [f"{key}={value}" for key, value in sorted(variables.items())]
+            if variables is None:
+                continue
+            if not isinstance(variables, Mapping):
+                raise TypeError(f"{name} is a mapping, not a {type(variables).__name__}")
+            values[name] = sorted(f"{os.fsdecode(key)}={os.fsdecode(value)}" for key, value in variables.items())
         out = ctypes.c_void_p()
         with Options(values) as pointer:
             check(self._call(lib.hf_supervisor_hold, pointer, ctypes.byref(out)))
         return Hold(out.value or 0)
+
+    def close(self) -> None:
+        """Ends all helpers by their stop plans. A Ctrl-C ends the waiting, not what is waited for; the exit of the
+        interpreter waits for it."""
+        # A main thread hears it only here: once it is freed, there is no way back.
+        if not self.closed and threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(HoldfastError):  # closed meanwhile, or survivors: there is nobody to tell
+                self.shutdown()
+        super().close()
 
     def shutdown(self, timeout: "Optional[Seconds]" = None) -> None:
         """Ends all helpers and returns when nothing is left. Holds are Closed from now on."""

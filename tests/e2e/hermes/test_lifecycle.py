@@ -238,6 +238,49 @@ class Lifecycle(HermesTest):
         seen = self.sampled()
         self.assertEqual((seen["most"], seen["last"]), (1, 0))
 
+    def test_a_finalizer_that_shuts_a_provider_down_wherever_it_comes(self) -> None:
+        """The collector runs wherever something is made, also under each of our locks."""
+
+        class Agent:
+            def __init__(self, provider: Any) -> None:
+                self.provider, self.me = provider, self
+
+            def __del__(self) -> None:
+                self.provider.shutdown()
+                finalized.append(self.provider)
+
+        class Collecting(str):
+            """Whoever looks it up makes the collector run, for certain."""
+
+            def __str__(self) -> str:
+                return self
+
+            def __hash__(self) -> int:
+                gc.collect()
+                return super().__hash__()
+
+        finalized: "List[Any]" = []
+        gc.disable()
+        self.addCleanup(gc.enable)
+        name = Collecting("s2")
+        for number, deed in enumerate((
+            lambda one: one.on_turn_start(1, "x", session_id=name),
+            lambda one: one._on_tool_called(session_id="s1", tool_name=name, result="error: no"),
+            lambda one: one.on_session_switch(name),
+            lambda one: one.initialize(name, hermes_home=self.home),
+        )):
+            provider = self.provider("s1")
+            Agent(provider)
+            thread = threading.Thread(target=deed, args=(provider,), daemon=True)
+            thread.start()
+            thread.join(20)
+            self.assertFalse(thread.is_alive(), "it waits for itself")
+            self.assertEqual(finalized, [provider], number)
+            finalized.clear()
+            provider.shutdown()
+        del provider
+        self.gone()
+
     def test_the_child_of_a_fork_owns_nothing_and_harms_nothing(self) -> None:
         provider = self.provider()
         provider.sync_turn("before the fork", "yes")

@@ -202,7 +202,7 @@ class Members(HermesTest):
         self.assertTrue(provider.is_available())
         provider.initialize("s", hermes_home=self.home)
         provider.sync_turn("after the repair", "works")
-        self.assertEqual([one["userText"] for one in self.stored(provider)], ["after the repair"])
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["a"] * 3 + ["after the repair"])
 
     def test_without_its_library_it_loads_says_why_and_recovers(self) -> None:
         folder = os.path.join(self.home, "plugins", "holdfast")

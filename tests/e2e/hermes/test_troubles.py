@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -65,7 +66,57 @@ class Troubles(HermesTest):
         os.chmod(path, 0o755)
         provider.initialize("s", hermes_home=self.home)
         provider.sync_turn("after the repair", "works")
-        self.assertEqual([one["userText"] for one in self.stored(provider)], ["after the repair"])
+        self.assertEqual([one["userText"] for one in self.stored(provider)], ["a"] * 6 + ["after the repair"])
+
+    def works(self, provider: Any, *turns: str) -> None:
+        self.assertEqual([one["userText"] for one in self.stored(provider)], list(turns))
+        self.assertIn(turns[0], sim.recall_when_open(provider, turns[0]))
+        self.assertIn(turns[0], provider.handle_tool_call("holdfast_search", {"query": turns[0]}))
+        sim.Host.tool_called("s", "terminal", {"c": 1}, "ok")
+        provider.sync_turn("with a tool", "x")
+        self.assertEqual([one["name"] for one in self.stored(provider)[-1]["toolCalls"]], ["terminal"])
+        provider.shutdown()
+
+    def test_no_free_descriptor_while_a_provider_is_made(self) -> None:
+        provider = sim.load_provider(PLUGIN)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+        taken = []
+        try:
+            while True:
+                taken.append(os.dup(0))
+        except OSError:
+            pass
+        provider.initialize("s", hermes_home=self.home, platform="cli")
+        for one in taken:
+            os.close(one)
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
+        provider.sync_turn("after the shortage", "x")
+        self.works(provider, "after the shortage")
+
+    def test_turns_wait_on_disk_when_no_helper_can_be_had(self) -> None:
+        provider = sim.load_provider(PLUGIN)
+        shared = sys.modules[type(provider).__module__].shared()
+        with mock.patch.object(shared._supervisor or shared.package.Supervisor, "hold", side_effect=OSError(24, "too many")):
+            self.use(provider)
+            self.assertEqual(len(provider._link.outbox), 3)
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
+        provider.sync_turn("afterwards", "x")
+        self.works(provider, "a", "a", "a", "afterwards")
+
+    def test_what_cannot_be_loaded_now_is_loaded_at_the_next_call(self) -> None:
+        provider = sim.load_provider(PLUGIN)
+        with mock.patch.object(sys.modules[type(provider).__module__], "shared", side_effect=ImportError("not now")):
+            self.use(provider)
+        self.assertEqual(len(self.log.messages), 1, self.log.messages)
+        provider.sync_turn("afterwards", "x")
+        self.works(provider, "afterwards")
+        with mock.patch.object(sys.modules[type(provider).__module__], "shared", side_effect=ImportError("not now")):
+            provider.initialize("s", hermes_home=self.home)
+            provider.shutdown()
+        self.assertEqual(provider.prefetch("afterwards"), "", "nothing revives what was shut down")
+        self.assertEqual(provider._due, 0)
 
     def test_a_helper_that_fails_at_once_is_told_once_and_turns_wait(self) -> None:
         os.environ["HOLDFAST_MEMORY"] = "/bin/false"

@@ -102,6 +102,10 @@ class Hosts(HoldfastTest):
                 except KeyboardInterrupt:
                     print("interrupted")
             interrupted(lambda: kept.request("sleep", {"ms": 60000}, timeout=60))
+            until = time.monotonic() + 10
+            while kept.status["in_flight"] and time.monotonic() < until:
+                time.sleep(0.01)
+            assert kept.status["in_flight"] == 0, "it was cancelled"
             interrupted(lambda: kept.start("sleep", {"ms": 60000}, timeout=60).wait())
             opening = kept.session(lambda on: on.request("sleep", {"ms": 60000}, timeout=60))
             interrupted(lambda: opening.request("echo"))
@@ -113,6 +117,81 @@ class Hosts(HoldfastTest):
         )
         self.assertEqual(out, "interrupted\n" * 4)
         self.assertTrue(eventually(lambda: not self.helpers()))
+
+    def test_ctrl_c_reaches_a_main_thread_that_waits_for_an_end_or_a_slot(self) -> None:
+        """None of what is waited for ever happens by itself within the test."""
+        code = """
+            import threading
+            home = os.environ["HOLDFAST_HOME"]
+            def interrupted(wait, within=15):
+                began = time.monotonic()
+                try:
+                    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                    wait()
+                except KeyboardInterrupt:
+                    pass
+                else:
+                    raise AssertionError("not interrupted")
+                assert time.monotonic() - began < within, time.monotonic() - began
+                print("interrupted", flush=True)
+            owner = holdfast.Slot.acquire(home, "w")
+            owner.ready()
+            read, write = os.pipe()
+            before = sorted(os.listdir("/proc/self/fd"))
+            for options in ({}, {"cancel_fd": read}):
+                interrupted(lambda: holdfast.Slot.acquire(home, "w", if_held="wait", **options))
+                interrupted(lambda: holdfast.wait_for_slot(home, "w", "free", **options))
+            assert sorted(os.listdir("/proc/self/fd")) == before, "no descriptor is left"
+            os.write(write, b"x")
+            for wait in (
+                lambda: holdfast.Slot.acquire(home, "w", if_held="wait", cancel_fd=read),
+                lambda: holdfast.wait_for_slot(home, "w", "free", cancel_fd=read),
+            ):
+                try:
+                    wait()
+                except holdfast.Cancelled:
+                    print("cancelled")
+            owner.close()
+            holdfast.Slot.acquire(home, "w", if_held="wait").close()  # nobody has taken it meanwhile
+            kept = supervisor.hold(sys.argv[1:], stop_plan="eof:60s,kill")
+            kept.request("echo")
+            interrupted(supervisor.close)
+            try:
+                kept.request("echo")
+            except holdfast.Closed:
+                print("closed", flush=True)
+            os._exit(0)  # without waiting for the stop plan
+            """
+        done = self.run_python(START + textwrap.dedent(code), *self.helper("--ignore-eof"), timeout=100)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "interrupted\n" * 4 + "cancelled\n" * 2 + "interrupted\nclosed\n")
+        self.assertTrue(eventually(lambda: not self.helpers()))
+
+    def test_an_exit_and_a_fork_can_close_and_end_all_the_same(self) -> None:
+        """Where no thread can be started any more, and where the parent's are missing."""
+        out = self.run_host(
+            """
+            import atexit, warnings
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded")
+            registry = holdfast.Registry("exiting")
+            kept = hold()
+            kept.request("echo")
+            def at_exit():
+                assert registry.end_all() == {"ended": [], "survivors": []}
+                holdfast.Slot.acquire(os.environ["HOLDFAST_HOME"], "x", if_held="wait").close()
+                supervisor.close()
+                print("ended")
+            child = os.fork()
+            if child == 0:
+                supervisor.close()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert kept.request("echo", [1]) == [1]
+            atexit.register(at_exit)
+            """
+        )
+        self.assertEqual(out, "ended\n")
+        self.assert_nothing_left()
 
 
 if __name__ == "__main__":

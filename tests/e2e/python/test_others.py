@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import glob
 import os
+import pickle
+import re
 import select
 import subprocess
 import sys
+import threading
 import unittest
 import weakref
 
 import holdfast
-from common import HoldfastTest, environment, eventually
+from common import ROOT, HoldfastTest, environment, eventually
+from holdfast import _support
+from holdfast.errors import error_of
 
 
 class Slots(HoldfastTest):
@@ -115,6 +122,42 @@ class Watches(HoldfastTest):
             watch.touch()
 
 
+class Own(holdfast.RemoteError):
+    """As a user may make one."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, "own", None, 0)
+
+
+class Errors(unittest.TestCase):
+    def test_each_can_be_pickled_and_copied(self) -> None:
+        ours = [one for one in vars(holdfast).values() if isinstance(one, type) and issubclass(one, holdfast.HoldfastError)]
+        self.assertGreater(len(ours), 9)
+        errors = [one("why") for one in ours]
+        errors += [error_of(code, "why", 28) for code in (*holdfast.ErrorCode, 999)]
+        for error in errors:
+            for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                self.assertIs(type(again), type(error))
+                self.assertEqual((str(again), again.args, again.code, again.errno), ("why", error.args, error.code, error.errno))
+        remote = holdfast.RemoteError(-5, "bad", {"x": [1]}, 3)
+        remote.noted = "here"
+        for error in (remote, Own()):
+            for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                self.assertEqual((type(again), str(again), vars(again)), (type(error), str(error), vars(error)))
+
+
+class Options(unittest.TestCase):
+    def test_the_kinds_are_those_that_the_library_looks_for(self) -> None:
+        ways = {"text": "_TEXTS", "choice": "_TEXTS", "number": "_NUMBERS", "millis": "_NUMBERS", "flag": "_FLAGS", "list": "_LISTS"}
+        wanted = {table: set() for table in ways.values()}
+        for path in glob.glob(os.path.join(ROOT, "src", "capi", "*.cpp")):
+            with open(path, encoding="utf-8") as file:
+                for way, name in re.findall(r'read\.(\w+)\(\s*"(\w+)",', file.read()):
+                    wanted[ways[way]].add(name)
+        self.assertGreater(len(wanted["_TEXTS"]), 10)
+        self.assertEqual(wanted, {table: set(getattr(_support, table)) for table in wanted})
+
+
 class Hooks(unittest.TestCase):
     class Provider:
         def __init__(self) -> None:
@@ -168,6 +211,52 @@ class Hooks(unittest.TestCase):
         self.router.forget("s2")
         self.router.dispatch("tool", tool="certain again")
         self.assertEqual(one.heard, ["certain", "certain again"])
+
+    def test_a_finalizer_that_comes_in_between_forgets_its_session(self) -> None:
+        """The collector runs wherever something is made, also inside of the router."""
+        router, finalized = self.router, []
+
+        class Dropped:
+            def __init__(self, session: str) -> None:
+                self.session, self.me = session, self
+
+            def __del__(self) -> None:
+                router.forget(self.session)
+                finalized.append(self.session)
+
+        class Collecting(str):
+            """Whoever looks it up makes the collector run, for certain."""
+
+            def __hash__(self) -> int:
+                gc.collect()
+                return super().__hash__()
+
+        name, provider = Collecting("s1"), self.Provider()
+        deeds = {
+            "listen": lambda: router.listen("tool", name, provider.on_tool),
+            "dispatch": lambda: router.dispatch("tool", session_id=name, tool="a"),
+            "listen again": lambda: router.listen("tool", name, provider.on_tool),
+            "unlisten": lambda: router.unlisten("tool", name, print),
+            "install": lambda: router.install(Collecting("tool"), []),
+            "uninstall": lambda: router.uninstall(Collecting("tool"), []),
+        }
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for session in ("s0", "s1"):  # another one, and the same
+            for word, deed in deeds.items():
+                router.listen("tool", "s1", provider.on_tool)
+                finalized.clear()
+                Dropped(session)
+                thread = threading.Thread(target=deed, daemon=True)
+                thread.start()
+                thread.join(10)
+                self.assertFalse(thread.is_alive(), word)
+                self.assertEqual(finalized, [session], word)
+        router.forget("s1")
+        router.listen("tool", "s1", provider.on_tool)
+        provider.heard.clear()
+        router.dispatch("tool", session_id="s1", tool="b")
+        self.assertEqual(provider.heard, ["b"])
 
 
 if __name__ == "__main__":

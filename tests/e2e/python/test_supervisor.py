@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pathlib
 import signal
 import threading
 import time
@@ -185,6 +186,43 @@ class Supervisor(HoldfastTest):
             self.supervisor.hold(["/nonexistent/helper"]).request("echo")
         self.assertEqual(gave_up.exception.code, holdfast.ErrorCode.GAVE_UP)
 
+    def test_a_value_of_the_wrong_kind_is_told(self) -> None:
+        """And not left out, or cut at its first NUL."""
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        for wrong in (
+            {"key": 1}, {"cancel": True}, {"framing": 1}, {"max_waiting": "3"}, {"max_waiting": True}, {"respawn_jitter": "x"},
+            {"stop_plan": ["eof"]}, {"linger": "1"}, {"linger": True}, {"health_misses": "1"}, {"label": object()},
+            {"directory": 1}, {"environment": "A=1"}, {"extra_environment": {"A": 1}}, {"health_params": 1},
+        ):
+            with self.subTest(str(wrong)), self.assertRaises(TypeError):
+                self.supervisor.hold(self.helper(), **wrong).close()
+        for command in ("cat -n", b"cat -n", [*self.helper(), 1], [*self.helper(), None]):
+            with self.subTest(str(command)), self.assertRaises(TypeError):
+                self.supervisor.hold(command).close()
+        for deed in (
+            lambda: self.supervisor.hold(self.helper("a\0b")),
+            lambda: self.supervisor.hold(self.helper(), key="a\0b"),
+            lambda: self.supervisor.hold(self.helper(), extra_environment={"A": "a\0b"}),
+            lambda: hold.request("echo\0x"),
+            lambda: hold.notify("echo\0x"),
+            lambda: hold.subscribe("echo\0x", print),
+            lambda: hold.session().request("echo\0x"),
+        ):
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                deed()
+        with self.assertRaisesRegex(TypeError, "seconds"):
+            hold.request("echo", timeout="3")
+
+    def test_words_and_folders_may_be_bytes_or_paths(self) -> None:
+        words = [os.fsencode(one) for one in self.helper("--\udcff", "b")]
+        with self.supervisor.hold(words, directory=os.fsencode(self.home), key=b"bytes", **QUICK) as hold:
+            pid = hold.request("pid")
+            self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), os.path.realpath(self.home))
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                self.assertEqual(file.read().split(b"\0")[-3:], [b"--\xff", b"b", b""])
+        with self.supervisor.hold([pathlib.Path(words[0].decode()), *words[1:]], directory=pathlib.Path(self.home)) as hold:
+            self.assertEqual(hold.request("echo", [1]), [1])
+
     def test_handlers_and_subscriptions(self) -> None:
         provider = Provider(self.supervisor, self.helper())
         answer = provider.hold.request("ask", {"what": "host.llm.complete"})
@@ -232,6 +270,36 @@ class Supervisor(HoldfastTest):
 
         with self.assertRaises(NoAccount):
             hold.session(refuse).request("echo")
+
+    def test_a_helper_that_dies_in_each_opening_is_given_up(self) -> None:
+        options = dict(QUICK, respawn_max_failures=3, respawn_initial=0.01, respawn_max=0.02)
+        hold = self.supervisor.hold(self.helper(), **options)
+        session = hold.session(lambda inside: inside.request("exit"))
+        with self.assertRaises(holdfast.GaveUp):
+            session.request("echo", timeout=20)
+
+    def test_a_session_keeps_its_opener_and_an_owner_of_both_is_collected(self) -> None:
+        opened = []
+
+        class Login:
+            def __init__(self, hold: holdfast.Hold) -> None:
+                self.hold = hold
+                self.session = hold.session(self.open)
+
+            def open(self, inside: holdfast.Session) -> None:
+                opened.append(inside.request("pid"))
+
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        session = Login(hold).session
+        gc.collect()
+        pid = session.request("pid")
+        self.assertEqual(opened, [pid], "nobody but the session has the opener")
+        del hold
+        gone = weakref.ref(session)
+        del session
+        gc.collect()
+        self.assertIsNone(gone())
+        self.assert_nothing_left()
 
     def test_the_interpreter_lock_is_free_while_waiting(self) -> None:
         hold = self.supervisor.hold(self.helper(), **QUICK)
