@@ -1,6 +1,8 @@
 // Crashes: noticed at once, answered by exactly one replacement, and never for ever.
 #include "supervise/fixture.hpp"
 
+#include "core/text.hpp"
+
 #include <unistd.h>
 
 #include <thread>
@@ -111,6 +113,34 @@ TEST_F(SupervisorTest, IdempotentRequestsAreSentAgainAndOthersAreNot) {
     const auto reply = kept->wait(10s);
     EXPECT_EQ(text_of(reply), "\"slept\"");
     EXPECT_EQ(reply->generation, 2U);
+}
+
+// Those that the lost generation cannot have seen whole go to its successor: with all that they said.
+TEST_F(SupervisorTest, RequestsThatWereNeverSentReachTheSuccessorWithTheirParams) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    const int first = number(hold->request("pid"));
+    ASSERT_EQ(text_of(hold->request("deaf")), "true");
+    std::vector<std::pair<std::string, PendingCall>> calls;
+    for (int i = 0; i < 8; ++i) { // more than the pipe takes
+        std::string params = core::cat("[", i, ",\"", std::string(30'000, 'x'), "\"]");
+        auto call = hold->start("echo", params, {.timeout = 60s});
+        ASSERT_TRUE(call.has_value());
+        calls.emplace_back(std::move(params), std::move(*call));
+    }
+    kill_by_pid(first);
+    int sent_again = 0;
+    for (auto& [params, call] : calls) {
+        const auto reply = call.wait(60s);
+        if (!reply) {
+            EXPECT_EQ(reply.error().code, Errc::closed) << reply.error().message;
+            continue;
+        }
+        EXPECT_EQ(reply->generation, 2U);
+        EXPECT_TRUE(reply->json == params) << text_of(reply).substr(0, 100);
+        ++sent_again;
+    }
+    EXPECT_GE(sent_again, 5);
 }
 
 TEST_F(SupervisorTest, ReplacingAGenerationThatIsGoneJoinsItsSuccessor) {
