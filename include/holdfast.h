@@ -116,8 +116,8 @@ HF_API hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeou
 HF_API hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json);
 
 /* Returns at once; the helper starts by itself.
- * The key: list command (needed), text directory, list environment (all of it; absent: the host's), list
- * extra_environment, text framing ("newline", "content-length"), text cancel ("silent", "lsp", "mcp"), text
+ * The key: list command (needed), text directory, list environment (all of it; absent: a copy of the
+ * host's, made by the hold that starts it), list extra_environment, text framing ("newline", "content-length"), text cancel ("silent", "lsp", "mcp"), text
  * key. How it is treated: text label, ready_by ("start", "notify", "health"), health_method, health_params,
  * stop_plan, containment, errors ("inherit", "discard", "log"); numbers in ms: health_every, health_within,
  * health_while_starting, stall, linger, serve_within, respawn_first, respawn_initial, respawn_max,

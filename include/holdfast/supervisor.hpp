@@ -106,12 +106,15 @@ enum class HelperErrors {
     log
 }; // its stderr: the host's, nowhere, or a bounded file in the state folder
 
+// The host's environment is copied by hold(), on the calling thread, where the hold starts the helper; its
+// replacements have the same. After that the host may change its environment as it likes.
 struct HelperSpec {
     // The key: two specs that are equal in these name the same helper.
-    std::vector<std::string> command;                    // the first is looked up in PATH when it has no '/'
-    std::string directory;                               // working directory; empty: the host's
-    std::optional<std::vector<std::string>> environment; // "NAME=value", all of it; none: the host's
-    std::vector<std::string> extra_environment;          // laid over that
+    std::vector<std::string> command; // the first is looked up in PATH when it has no '/'
+    std::string directory;            // working directory; empty: the host's
+    std::optional<std::vector<std::string>>
+        environment;                            // "NAME=value", all of it; none: a copy of the host's
+    std::vector<std::string> extra_environment; // laid over that
     RpcFraming framing = RpcFraming::newline;
     RpcCancel cancel = RpcCancel::silent;
     std::string key; // anything that is to keep equal commands apart

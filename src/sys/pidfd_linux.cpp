@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -35,7 +36,15 @@ struct PidfdInfo {
 static_assert(sizeof(PidfdInfo) == 64);
 constexpr std::uint64_t info_exit = std::uint64_t{1} << 3;
 constexpr unsigned long get_info = _IOWR(0xFF, 11, PidfdInfo);
+
+// Looked up when this is loaded, by the thread that loads it: later, a thread of ours could be reading the
+// environment while the host changes it.
+std::atomic<bool> inodes_ignored{std::getenv("HOLDFAST_WITHOUT_PIDFS") != nullptr};
 } // namespace
+
+void PidFd::ignore_inodes() noexcept {
+    inodes_ignored = true;
+}
 
 Result<PidFd> PidFd::open(pid_t pid) {
     if (pid <= 0)
@@ -102,11 +111,10 @@ Result<bool> PidFd::signal(int signal) const {
 }
 
 std::uint64_t PidFd::unique_inode() const {
-    // Also the switch by which the tests take the way of older kernels.
-    if (std::getenv("HOLDFAST_WITHOUT_PIDFS"))
+    if (inodes_ignored)
         return 0;
-    struct statfs filesystem{};
-    struct stat file{};
+    struct statfs filesystem {};
+    struct stat file {};
     if (::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != pidfs_magic)
         return 0;
     return ::fstat(fd_.get(), &file) == 0 ? file.st_ino : 0;

@@ -2,6 +2,7 @@
 #include "supervise/fixture.hpp"
 
 #include "core/text.hpp"
+#include "sys/proc.hpp"
 
 #include <unistd.h>
 
@@ -154,6 +155,27 @@ TEST_F(SupervisorTest, ReplacingAGenerationThatIsGoneJoinsItsSuccessor) {
     kill_by_pid(number(hold->request("pid")));
     EXPECT_EQ(hold->replace(2).value_or(0), 3U);
     EXPECT_EQ(helpers().size(), 1U);
+}
+
+// The host may change its environment at any time, so only the thread that holds looks at it: what is started
+// later has what the host had then.
+TEST_F(SupervisorTest, AReplacementHasTheEnvironmentThatTheHostHadAtTheHold) {
+    Supervisor supervisor = make();
+    const char* const name = "HOLDFAST_TEST_WORD";
+    ASSERT_EQ(::setenv(name, "then", 1), 0);
+    auto hold = supervisor.hold(helper());
+    const int first = number(hold->request("pid"));
+    ASSERT_EQ(::setenv(name, "now", 1), 0);
+    EXPECT_EQ(sys::read_environment_variable(first, name), "then");
+    kill_by_pid(first);
+    const int second = number(hold->request("pid"));
+    EXPECT_EQ(sys::read_environment_variable(second, name), "then");
+    hold->release();
+    ASSERT_TRUE(harness::eventually(
+        Deadline::in(20s), [&] { return supervisor.status()[0].second.state == HelperState::idle; }));
+    auto next = supervisor.hold(helper());
+    EXPECT_EQ(sys::read_environment_variable(number(next->request("pid")), name), "now");
+    ::unsetenv(name);
 }
 
 TEST_F(SupervisorTest, ManyWitnessesOfOneCrashGetOneReplacement) {
