@@ -2,6 +2,7 @@
 
 #include "sys/errors.hpp"
 #include "sys/raw_syscall.hpp"
+#include "sys/signal_mask.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ struct LockWaiter::Shared {
     int lock_fd = -1;
     pid_t parent = 0;
     pid_t pid = 0;
-    struct flock request{};
+    struct flock request {};
     Fd granted;               // eventfd
     Fd process;               // pidfd
     volatile long result = 1; // 1 while waiting, then 0 or -errno
@@ -106,12 +107,13 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     int flags = CLONE_VM | CLONE_PIDFD;
     // All signals blocked: one that is sent to the group (Ctrl-C) would run the host's handler a second time,
     // in the waiter, on the waiter's stack. SIGKILL is all it needs to hear.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
-    int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pid_t pid = -1;
+    int error = 0;
+    {
+        const SignalsBlocked quiet;
+        pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
+        error = errno;
+    }
     if (pid < 0)
         return fail_sys("start a lock waiter", error);
     self->process = Fd(pidfd);

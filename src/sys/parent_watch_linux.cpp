@@ -7,6 +7,7 @@
 #include "sys/fd.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
+#include "sys/signal_mask.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -188,11 +189,8 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
     std::promise<Result<void>> prepared;
     std::promise<void> handed_out;
     auto answer = prepared.get_future();
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before); // the new thread inherits it
-    impl->thread =
-        std::thread([impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
+    auto thread = sys::start_thread(
+        [impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
             Result<void> ok = impl->prepare(options);
             bool good = ok.has_value();
             prepared.set_value(std::move(ok));
@@ -201,7 +199,9 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
             go.wait();
             impl->serve();
         });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!thread)
+        return std::unexpected(thread.error());
+    impl->thread = std::move(*thread);
     if (auto ok = answer.get(); !ok) {
         impl->thread.join();
         return std::unexpected(ok.error());

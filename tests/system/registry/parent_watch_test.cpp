@@ -3,6 +3,7 @@
 
 #include "harness/child.hpp"
 #include "harness/eventually.hpp"
+#include "harness/no_threads.hpp"
 #include "harness/pidfd.hpp"
 
 #include <gtest/gtest.h>
@@ -254,9 +255,7 @@ TEST_P(Watch, AForkOfTheWorkerHasNone) {
         if (child == 0) {
             bool nothing = watch->fd() == -1 && !watch->fired();
             watch->touch();
-            {
-                ParentWatch gone = std::move(*watch);
-            }
+            { ParentWatch gone = std::move(*watch); }
             ::_exit(nothing ? 0 : 1);
         }
         int status = 0;
@@ -342,6 +341,17 @@ TEST(IdleLimit, NoCallbackAfterDestruction) {
         ASSERT_TRUE(watch);
     }
     EXPECT_EQ(calls, 0);
+}
+
+TEST(ParentWatchOptionsTest, WithoutAThreadItSaysSoAndTheCallerHearsItsSignals) {
+    ::unsetenv(parent_variable);
+    const int blocked = harness::blocked_signals();
+    const harness::NoThreads none;
+    const auto watch = ParentWatch::with_callback({.init_is_parent = true}, [](WatchFired) {});
+    ASSERT_FALSE(watch.has_value());
+    EXPECT_EQ(watch.error().sys, EAGAIN);
+    EXPECT_NE(watch.error().message.find("thread"), std::string::npos) << watch.error().message;
+    EXPECT_EQ(harness::blocked_signals(), blocked);
 }
 
 TEST(ParentWatchOptionsTest, RefusesWhatMakesNoSense) {
