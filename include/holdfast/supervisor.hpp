@@ -247,7 +247,9 @@ class Session;
 // What a session does first on each new generation: open itself there. It runs on the thread of the request
 // that needs it; requests made through `on` go to that generation only, from whichever thread, until it
 // returns. The session itself may be asked by the opening's own thread too; on another thread that would wait
-// for the opening to end. An error is the request's error.
+// for the opening to end. An error is the request's error, unless it is `closed` or `superseded` because that
+// generation was lost meanwhile: then it is opened on the next. What it throws comes out of the request, and
+// the next request opens again.
 using SessionOpen = std::function<Result<void>(Session& on)>;
 
 // Proof that the helper is wanted. Move-only.

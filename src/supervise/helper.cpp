@@ -354,6 +354,11 @@ bool Helper::holds(rpc::HoldTag hold) const {
     return check_hold(hold).has_value();
 }
 
+bool Helper::reaches(Generation generation) const {
+    const std::scoped_lock lock(mutex_);
+    return machine_.generation == generation && reachable();
+}
+
 void Helper::drop_lanes() {
     const std::scoped_lock lock(mutex_);
     for (auto& [hold, lane] : note_lanes_)
