@@ -110,11 +110,10 @@ enum class HelperErrors {
 // replacements have the same. After that the host may change its environment as it likes.
 struct HelperSpec {
     // The key: two specs that are equal in these name the same helper.
-    std::vector<std::string> command; // the first is looked up in PATH when it has no '/'
-    std::string directory;            // working directory; empty: the host's
-    std::optional<std::vector<std::string>>
-        environment;                            // "NAME=value", all of it; none: a copy of the host's
-    std::vector<std::string> extra_environment; // laid over that
+    std::vector<std::string> command;                    // the first is looked up in PATH when it has no '/'
+    std::string directory;                               // working directory; empty: the host's
+    std::optional<std::vector<std::string>> environment; // "NAME=value", all of it; none: the host's
+    std::vector<std::string> extra_environment;          // laid over that
     RpcFraming framing = RpcFraming::newline;
     RpcCancel cancel = RpcCancel::silent;
     std::string key; // anything that is to keep equal commands apart
@@ -234,7 +233,8 @@ public:
     // The answer, or `timed_out` when it is not there after `at_most` (the call goes on). Once.
     Result<Reply> wait(std::optional<Millis> at_most = {});
     [[nodiscard]] bool done() const noexcept;
-    // Waits until it is done, and takes nothing. False when it is not after `at_most`.
+    // Waits until it is done, and takes nothing. False when it is not after `at_most`. True
+    // at once in the child of a fork, where nothing comes of it: wait() says `closed`.
     bool wait_done(std::optional<Millis> at_most = {});
     // It ends as `cancelled`, unless it has ended already; the helper is told in its dialect.
     void cancel() noexcept;

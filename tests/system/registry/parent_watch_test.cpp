@@ -255,7 +255,9 @@ TEST_P(Watch, AForkOfTheWorkerHasNone) {
         if (child == 0) {
             bool nothing = watch->fd() == -1 && !watch->fired();
             watch->touch();
-            { ParentWatch gone = std::move(*watch); }
+            {
+                ParentWatch gone = std::move(*watch);
+            }
             ::_exit(nothing ? 0 : 1);
         }
         int status = 0;

@@ -152,6 +152,7 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     const int pid = number(hold->request("pid"));
+    auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = 120s});
     int words[2];
     ASSERT_EQ(::pipe(words), 0);
     const pid_t child = ::fork();
@@ -160,6 +161,9 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
         bool inert = hold->request("echo").error().code == Errc::closed;
         inert = inert && supervisor.hold(helper()).error().code == Errc::closed;
         inert = inert && hold->status().state == HelperState::closed && supervisor.status().empty();
+        // Who waits in a loop is told that it is over, and then how.
+        inert = inert && call->wait_done(1ms) && call->wait_done(std::nullopt);
+        inert = inert && call->wait(1ms).error().code == Errc::closed;
         hold->release(); // does nothing here
         {
             const Supervisor dropped(std::move(supervisor));
