@@ -134,7 +134,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     keeper.fds = {{input->reading.get(), STDIN_FILENO}, {output->writing.get(), STDOUT_FILENO}};
     sys::Fd null;
     if (spec.errors != HelperErrors::inherit) { // a log is instead of the host's stderr, not besides
-        null = sys::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        null = sys::own_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         keeper.fds.emplace_back(null.get(), STDERR_FILENO);
     }
     // Where none are free, numbers of the host's own: in the child it does not need them.

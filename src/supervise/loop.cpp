@@ -24,8 +24,8 @@ Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
     loop->tick_ = std::move(tick);
     {
         const sys::ForkShield::NoFork no_fork;
-        loop->epoll_ = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
-        loop->event_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        loop->epoll_ = sys::own_fd(::epoll_create1(EPOLL_CLOEXEC));
+        loop->event_ = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!loop->epoll_ || !loop->event_)
             return sys::fail_sys("create an event loop");
         loop->shield_.add(loop->epoll_.get(), no_fork);

@@ -33,7 +33,7 @@ struct LockWaiter::Shared {
     int lock_fd = -1;
     pid_t parent = 0;
     pid_t pid = 0;
-    struct flock request {};
+    struct flock request{};
     Fd granted;               // eventfd
     Fd process;               // pidfd
     volatile long result = 1; // 1 while waiting, then 0 or -errno
@@ -97,7 +97,7 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     self->request.l_whence = SEEK_SET;
     self->request.l_start = byte;
     self->request.l_len = 1;
-    self->granted = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    self->granted = own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!self->granted)
         return fail_sys("create an eventfd");
     // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
@@ -116,7 +116,7 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     }
     if (pid < 0)
         return fail_sys("start a lock waiter", error);
-    self->process = Fd(pidfd);
+    self->process = own_fd(pidfd);
     self->pid = pid;
     return LockWaiter(std::move(self));
 }

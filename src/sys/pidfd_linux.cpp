@@ -55,7 +55,7 @@ Result<PidFd> PidFd::open(pid_t pid) {
             return fail(Errc::not_found, core::cat("there is no process ", pid), ESRCH);
         return fail_sys(core::cat("open a pidfd for process ", pid));
     }
-    return PidFd(Fd(fd), pid);
+    return PidFd(own_fd(fd), pid);
 }
 
 Result<PidFd> PidFd::of(int pidfd) {
@@ -113,8 +113,8 @@ Result<bool> PidFd::signal(int signal) const {
 std::uint64_t PidFd::unique_inode() const {
     if (inodes_ignored)
         return 0;
-    struct statfs filesystem {};
-    struct stat file {};
+    struct statfs filesystem{};
+    struct stat file{};
     if (::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != pidfs_magic)
         return 0;
     return ::fstat(fd_.get(), &file) == 0 ? file.st_ino : 0;
