@@ -5,6 +5,7 @@
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "registry/listing.hpp"
 #include "sys/parallel.hpp"
@@ -170,7 +171,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = json::serialize(one);
+                texts[first] = core::as_utf8(json::serialize(one));
             }
         });
         std::string out;

@@ -1,6 +1,7 @@
 #include "cli/slot_json.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 
 namespace holdfast::cli {
 
@@ -35,7 +36,7 @@ json::object to_json_object(const SlotInfo& info) {
 }
 
 std::string to_json(const SlotInfo& info) {
-    return json::serialize(to_json_object(info));
+    return core::as_utf8(json::serialize(to_json_object(info)));
 }
 
 } // namespace holdfast::cli

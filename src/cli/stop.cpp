@@ -5,6 +5,7 @@
 #include "cli/slot_json.hpp"
 #include "cli/stop_targets.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
@@ -222,7 +223,7 @@ int stop_command(const Arguments& arguments) {
             code = fail_with(stopped.error());
     }
     if (arguments.has("json"))
-        return answer(json::serialize(answers) + "\n", code);
+        return answer(core::as_utf8(json::serialize(answers)) + "\n", code);
     return targets->empty() ? answer("nothing to stop\n") : code;
 }
 
