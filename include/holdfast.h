@@ -116,10 +116,11 @@ HF_API hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeou
 HF_API hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json);
 
 /* Returns at once; the helper starts by itself.
- * The key: list command (needed), text directory, list environment (all of it; absent: the host's), list
- * extra_environment, text framing ("newline", "content-length"), text cancel ("silent", "lsp", "mcp"), text
- * key. How it is treated: text label, ready_by ("start", "notify", "health"), health_method, health_params,
- * stop_plan, containment, errors ("inherit", "discard", "log"); numbers in ms: health_every, health_within,
+ * The key: list command (needed), text directory, list environment (all of it; absent: a copy of the
+ * host's, made by the hold that starts it), list extra_environment, text framing ("newline",
+ * "content-length"), text cancel ("silent", "lsp", "mcp"), text key. How it is treated: text label, ready_by
+ * ("start", "notify", "health"), health_method, health_params, stop_plan, containment, errors ("inherit",
+ * "discard", "log"); numbers in ms: health_every, health_within,
  * health_while_starting, stall, linger, serve_within, respawn_first, respawn_initial, respawn_max,
  * respawn_reset_after_held, respawn_window, respawn_cool_down; numbers: health_misses, respawn_factor,
  * respawn_jitter, respawn_max_failures, max_message, max_in_flight, max_unsent_bytes, max_waiting,
@@ -174,7 +175,8 @@ HF_API hf_error hf_hold_notify(hf_hold* hold, const char* method, const char* pa
 /* HF_TIMED_OUT: no answer yet, the call goes on. The answer is given once. */
 HF_API hf_error hf_call_wait(hf_call* call, int64_t timeout_ms, hf_reply** out);
 HF_API int hf_call_done(const hf_call* call);
-/* Waits until it is done, and takes nothing: 1, or 0 when it is not after timeout_ms. */
+/* Waits until it is done, and takes nothing: 1, or 0 when it is not after timeout_ms. In the child of a fork
+ * 1 at once: hf_call_wait() says HF_CLOSED there. */
 HF_API int hf_call_wait_done(hf_call* call, int64_t timeout_ms);
 HF_API void hf_call_cancel(hf_call* call);
 HF_API void hf_call_free(hf_call* call); /* does not cancel it */

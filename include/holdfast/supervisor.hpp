@@ -106,6 +106,8 @@ enum class HelperErrors {
     log
 }; // its stderr: the host's, nowhere, or a bounded file in the state folder
 
+// The host's environment is copied by hold(), on the calling thread, where the hold starts the helper; its
+// replacements have the same. After that the host may change its environment as it likes.
 struct HelperSpec {
     // The key: two specs that are equal in these name the same helper.
     std::vector<std::string> command;                    // the first is looked up in PATH when it has no '/'
@@ -231,7 +233,8 @@ public:
     // The answer, or `timed_out` when it is not there after `at_most` (the call goes on). Once.
     Result<Reply> wait(std::optional<Millis> at_most = {});
     [[nodiscard]] bool done() const noexcept;
-    // Waits until it is done, and takes nothing. False when it is not after `at_most`.
+    // Waits until it is done, and takes nothing. False when it is not after `at_most`. True
+    // at once in the child of a fork, where nothing comes of it: wait() says `closed`.
     bool wait_done(std::optional<Millis> at_most = {});
     // It ends as `cancelled`, unless it has ended already; the helper is told in its dialect.
     void cancel() noexcept;
@@ -244,7 +247,9 @@ class Session;
 // What a session does first on each new generation: open itself there. It runs on the thread of the request
 // that needs it; requests made through `on` go to that generation only, from whichever thread, until it
 // returns. The session itself may be asked by the opening's own thread too; on another thread that would wait
-// for the opening to end. An error is the request's error.
+// for the opening to end. An error is the request's error, unless it is `closed` or `superseded` because that
+// generation was lost meanwhile: then it is opened on the next. What it throws comes out of the request, and
+// the next request opens again.
 using SessionOpen = std::function<Result<void>(Session& on)>;
 
 // Proof that the helper is wanted. Move-only.

@@ -13,6 +13,11 @@ namespace {
 thread_local std::string message_here;
 thread_local int errno_here = 0;
 
+constexpr std::string_view text_kind = "a text";
+constexpr std::string_view number_kind = "a number";
+constexpr std::string_view flag_kind = "a number, 0 or 1";
+constexpr std::string_view list_kind = "a list";
+
 } // namespace
 
 hf_error failed(const Error& error) noexcept {
@@ -42,8 +47,12 @@ char* copy_out(std::string_view text) {
     return out;
 }
 
+void OptionReader::know(std::string_view name, std::string_view kind) {
+    known_.emplace(name, kind);
+}
+
 void OptionReader::text(std::string_view name, std::string& target) {
-    known_.emplace(name);
+    know(name, text_kind);
     if (options_ == nullptr)
         return;
     if (const auto at = options_->texts.find(name); at != options_->texts.end())
@@ -51,7 +60,7 @@ void OptionReader::text(std::string_view name, std::string& target) {
 }
 
 bool OptionReader::list(std::string_view name, std::vector<std::string>& target) {
-    known_.emplace(name);
+    know(name, list_kind);
     if (options_ == nullptr)
         return false;
     const auto at = options_->lists.find(name);
@@ -62,7 +71,7 @@ bool OptionReader::list(std::string_view name, std::vector<std::string>& target)
 }
 
 std::optional<double> OptionReader::number_of(std::string_view name) {
-    known_.emplace(name);
+    know(name, number_kind);
     if (options_ == nullptr)
         return std::nullopt;
     const auto at = options_->numbers.find(name);
@@ -81,6 +90,7 @@ void OptionReader::millis(std::string_view name, Millis& target) {
 }
 
 void OptionReader::flag(std::string_view name, bool& target) {
+    know(name, flag_kind);
     if (const auto given = number_of(name))
         target = *given != 0;
 }
@@ -100,16 +110,23 @@ Result<void> OptionReader::finish() const {
         return fail(Errc::invalid_argument, complaint_);
     if (options_ == nullptr)
         return {};
-    const auto unknown = [this](const auto& given) -> const std::string* {
-        for (const auto& [name, value] : given)
-            if (!known_.contains(name))
-                return &name;
-        return nullptr;
+    std::string wrong;
+    const auto check = [&](const auto& given, std::string_view kind) {
+        for (const auto& [name, value] : given) {
+            if (!wrong.empty())
+                return;
+            const auto at = known_.find(name);
+            if (at == known_.end())
+                wrong = core::cat("there is no option \"", name, "\" here");
+            else if (!at->second.starts_with(kind)) // a flag is a number
+                wrong = core::cat("the option ", name, " takes ", at->second, ", not ", kind);
+        }
     };
-    for (const std::string* name :
-         {unknown(options_->texts), unknown(options_->numbers), unknown(options_->lists)})
-        if (name != nullptr)
-            return fail(Errc::invalid_argument, core::cat("there is no option \"", *name, "\" here"));
+    check(options_->texts, text_kind);
+    check(options_->numbers, number_kind);
+    check(options_->lists, list_kind);
+    if (!wrong.empty())
+        return fail(Errc::invalid_argument, wrong);
     return {};
 }
 

@@ -14,7 +14,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,7 +77,8 @@ private:
     std::shared_ptr<State> state_;
 };
 
-// Reads options by name, and afterwards says which names nobody asked for.
+// Reads options by name, and afterwards says which names nobody asked for, and which were given as another
+// kind than the one they take.
 class OptionReader {
 public:
     explicit OptionReader(const hf_options* options) noexcept
@@ -117,7 +117,8 @@ private:
     void complain(std::string_view name, std::string_view given);
 
     const hf_options* options_;
-    std::set<std::string, std::less<>> known_;
+    void know(std::string_view name, std::string_view kind);
+    std::map<std::string, std::string_view, std::less<>> known_; // and the kind that each takes
     std::string complaint_;
 };
 

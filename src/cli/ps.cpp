@@ -171,7 +171,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = core::mend_utf8(json::serialize(one));
+                texts[first] = core::as_utf8(json::serialize(one));
             }
         });
         std::string out;

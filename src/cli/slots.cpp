@@ -71,7 +71,7 @@ std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
         boost::json::array out;
         for (const SlotInfo& info : slots)
             out.push_back(to_json_object(info));
-        return core::mend_utf8(boost::json::serialize(out)) + "\n";
+        return core::as_utf8(boost::json::serialize(out)) + "\n";
     }
     if (slots.empty())
         return "no slots yet; take one with: holdfast run --slot NAME -- CMD\n";

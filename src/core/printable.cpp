@@ -54,13 +54,13 @@ std::string printable(std::string_view text) {
     return out;
 }
 
-std::string mend_utf8(std::string text) {
+std::string as_utf8(std::string text) {
     if (is_utf8(text))
         return text;
     std::string out;
     for (std::string_view rest = text; !rest.empty();) {
         const std::size_t length = utf8_length(rest);
-        out += length == 0 ? std::string_view("\xef\xbf\xbd") : rest.substr(0, length);
+        out += length == 0 ? std::string_view("\xEF\xBF\xBD") : rest.substr(0, length);
         rest.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return out;

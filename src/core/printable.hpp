@@ -11,9 +11,8 @@ namespace holdfast::core {
 // reader's terminal) and bytes that are not UTF-8 (they would break JSON) become '?'.
 std::string printable(std::string_view text);
 
-// The same for JSON text that was made of such strings: each byte that is not UTF-8 becomes U+FFFD, all else
-// stays.
-std::string mend_utf8(std::string text);
+// For JSON, which is UTF-8: each byte that is none becomes U+FFFD, and all else stays as it is.
+std::string as_utf8(std::string text);
 
 // Length of the UTF-8 character at the start of `text`, which is not empty; 0 when there is none.
 std::size_t utf8_length(std::string_view text);

@@ -20,7 +20,7 @@ Result<std::pair<Control, Control>> Control::make_pair() {
     std::array<int, 2> fds{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds.data()) != 0)
         return sys::fail_sys("create a control socket");
-    return std::pair(Control(sys::Fd(fds[0])), Control(sys::Fd(fds[1])));
+    return std::pair(Control(sys::own_fd(fds[0])), Control(sys::own_fd(fds[1])));
 }
 
 bool Control::send(std::string_view text) const {

@@ -32,7 +32,7 @@ std::string to_json_line(const Event& event) {
         out["reason"] = event.reason;
     if (event.status)
         out["status"] = *event.status;
-    return core::mend_utf8(json::serialize(out)) + "\n";
+    return core::as_utf8(json::serialize(out)) + "\n";
 }
 
 std::optional<Event> event_from_line(std::string_view line) {
@@ -56,7 +56,8 @@ void EventLog::append(Event event) const {
         return;
     event.unix_ms = sys::unix_ms();
     std::string line = to_json_line(event);
-    sys::Fd fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    sys::Fd fd =
+        sys::own_fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return;
     struct stat file {};
@@ -66,7 +67,8 @@ void EventLog::append(Event event) const {
         struct stat there {};
         if (::stat(path().c_str(), &there) == 0 && there.st_ino == file.st_ino)
             ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
-        fd = sys::Fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        fd =
+            sys::own_fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     }
     // One write of one line: appends of this size are not torn or mixed.
     (void)!::write(fd.get(), line.data(), line.size());

@@ -57,8 +57,8 @@ Result<Registry> Registry::open(const RegistryOptions& options) {
         return std::unexpected(ok.error());
 
     auto impl = std::make_unique<Impl>(options, std::move(directory), std::move(events));
-    impl->epoll = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
-    impl->bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    impl->epoll = sys::own_fd(::epoll_create1(EPOLL_CLOEXEC));
+    impl->bell = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event ring{.events = EPOLLIN, .data = {.u64 = 0}};
     if (!impl->epoll || !impl->bell ||
         ::epoll_ctl(impl->epoll.get(), EPOLL_CTL_ADD, impl->bell.get(), &ring) != 0)

@@ -170,7 +170,7 @@ bool PendingCall::wait_done(std::optional<Millis> at_most) {
     const core::Moment due = due_in(at_most);
     const auto helper = state_->helper.lock();
     if (helper && in_fork(*helper))
-        return false;
+        return true; // nothing will come of it here; wait() says so
     return helper ? helper->await(*state_, due) : state_->wait_until(due);
 }
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+extern char** environ; // NOLINT(readability-redundant-declaration)
+
 namespace holdfast::supervise {
 
 using core::EventKind;
@@ -97,6 +99,17 @@ Helper::Turn::~Turn() {
 namespace {
 constexpr std::size_t handlers_at_once = 16;
 constexpr std::size_t handlers_waiting = 65'536;
+
+// What it is started with, now and whenever it is started again. Taken on the thread of whoever holds: the
+// host can keep that apart from its changes of the environment, but not from what the loop does.
+HelperSpec with_environment(HelperSpec spec) {
+    if (spec.environment)
+        return spec;
+    auto& all = spec.environment.emplace();
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+        all.emplace_back(*variable);
+    return spec;
+}
 
 std::string label_of(const HelperSpec& spec) {
     const std::string& command = spec.command.front();
@@ -236,7 +249,7 @@ Result<rpc::HoldTag> Helper::hold(const HelperSpec& spec) {
     if (is_shut(machine_.phase))
         return fail(Errc::closed, "the supervisor was shut down");
     if (machine_.phase == HelperPhase::idle || machine_.phase == HelperPhase::failed)
-        set_policy(spec); // it is not started yet: who starts it says how it is treated
+        set_policy(with_environment(spec)); // it is not started yet: who starts it says how it is treated
     const rpc::HoldTag tag = ++last_hold_;
     holds_.insert(tag);
     apply(core::Event::of(EventKind::hold));
@@ -339,6 +352,11 @@ Result<void> Helper::retry(rpc::HoldTag hold) {
 bool Helper::holds(rpc::HoldTag hold) const {
     const std::scoped_lock lock(mutex_);
     return check_hold(hold).has_value();
+}
+
+bool Helper::reaches(Generation generation) const {
+    const std::scoped_lock lock(mutex_);
+    return machine_.generation == generation && reachable();
 }
 
 void Helper::drop_lanes() {

@@ -52,6 +52,7 @@ public:
     [[nodiscard]] HelperStatus status() const;
     [[nodiscard]] HelperStatus status(rpc::HoldTag hold) const; // closed, when it was released
     [[nodiscard]] bool holds(rpc::HoldTag hold) const;
+    [[nodiscard]] bool reaches(Generation generation) const; // it is the present one, and lives
     [[nodiscard]] bool is_fork() const noexcept { return depth_ != sys::fork_depth(); }
 
     // For the supervisor.

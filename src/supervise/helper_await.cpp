@@ -52,7 +52,7 @@ void Helper::make_leader_wake() {
     if (leader_wake_.valid())
         return;
     const sys::ForkShield::NoFork no_fork;
-    leader_wake_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    leader_wake_ = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (leader_wake_)
         leader_shield_.add(leader_wake_.get(), no_fork);
 }

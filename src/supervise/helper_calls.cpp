@@ -202,10 +202,12 @@ void Helper::flush() {
         turn_->posted_.emplace_back([](Helper& self) { self.continue_drain(); });
 }
 
-// What is written is not sent again (unless it may be), so its params need not be kept.
+// What is written is not sent again (unless it may be), so its params need not be kept. Those of a generation
+// that was lost before they were written wait for the next one, and need theirs.
 void Helper::forget_written() {
     for (const auto& call : unwritten_)
-        std::string().swap(call->params);
+        if (call->place != CallState::Place::waiting)
+            std::string().swap(call->params);
     unwritten_.clear();
 }
 

@@ -17,8 +17,6 @@
 #include <csignal>
 #include <string_view>
 
-extern char** environ; // NOLINT(readability-redundant-declaration)
-
 namespace holdfast::supervise {
 
 namespace {
@@ -34,12 +32,7 @@ void set_variable(std::vector<std::string>& environment, std::string variable) {
 
 std::vector<std::string> environment_of(const HelperSpec& spec, const std::string& notify_address,
                                         const std::string& id) {
-    std::vector<std::string> out;
-    if (spec.environment)
-        out = *spec.environment;
-    else
-        for (char** variable = environ; *variable; ++variable)
-            out.emplace_back(*variable);
+    std::vector<std::string> out = spec.environment.value_or(std::vector<std::string>{});
     for (const std::string& variable : spec.extra_environment)
         set_variable(out, variable);
     // A service manager above the host is not the helper's to talk to.
@@ -141,7 +134,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     keeper.fds = {{input->reading.get(), STDIN_FILENO}, {output->writing.get(), STDOUT_FILENO}};
     sys::Fd null;
     if (spec.errors != HelperErrors::inherit) { // a log is instead of the host's stderr, not besides
-        null = sys::Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        null = sys::own_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
         keeper.fds.emplace_back(null.get(), STDERR_FILENO);
     }
     // Where none are free, numbers of the host's own: in the child it does not need them.
@@ -186,12 +179,33 @@ std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
 }
 
 void KeptProcess::see_helper(pid_t pid) {
-    // It may be gone already, and its number somebody else's: only the keeper's child is the helper.
-    auto process = sys::PidFd::open(pid);
-    const auto stat = sys::read_stat(pid);
-    helper_gone_ = !process || !stat || stat->ppid != keeper_.pid();
-    if (!helper_gone_)
+    told_pid_ = pid;
+    look_at_helper();
+    seen_at_once_ = helper_.has_value();
+}
+
+// It may be gone already, and its number somebody else's: only the keeper's child is the helper. That it
+// cannot be looked at just now (no free descriptor, no memory) says nothing of it.
+void KeptProcess::look_at_helper() {
+    auto process = sys::PidFd::open(told_pid_);
+    if (!process) {
+        helper_gone_ = process.error().code == Errc::not_found;
+        return;
+    }
+    const auto stat = sys::read_stat(told_pid_);
+    if (!stat) // asked by its name, which takes no descriptor
+        helper_gone_ =
+            ::access(core::cat("/proc/", told_pid_, "/stat").c_str(), F_OK) != 0 && errno == ENOENT;
+    else if (stat->ppid != keeper_.pid())
+        helper_gone_ = true;
+    else
         helper_ = std::move(*process);
+}
+
+bool KeptProcess::helper_ended() {
+    if (!helper_ && !helper_gone_ && told_pid_ != 0)
+        look_at_helper();
+    return helper_gone_ || (helper_ && helper_->ended());
 }
 
 void KeptProcess::note_helper(const std::string& containment) {
@@ -202,7 +216,7 @@ void KeptProcess::note_helper(const std::string& containment) {
         facts.containment = containment;
         if (auto identity = sys::identify(keeper_))
             facts.keeper = *identity;
-        if (helper_)
+        if (seen_at_once_) // otherwise whoever looks again may be setting it now
             if (auto identity = sys::identify(*helper_))
                 facts.helper = *identity;
     }));

@@ -15,6 +15,7 @@
 #include "sys/notify.hpp"
 #include "sys/pidfd.hpp"
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ Result<std::string> find_keeper_program(const std::string& given);
 
 class KeptProcess {
 public:
-    // The keeper runs when this returns; it will say `spawned` or `failed`.
+    // The keeper runs when this returns; it will say `spawned` or `failed`. The spec says the whole
+    // environment: the host's is not looked at here, since its own threads may be changing it.
     static Result<std::unique_ptr<KeptProcess>> start(const HelperSpec& spec, const KeeperPlace& place,
                                                       std::uint64_t generation);
     KeptProcess(const KeptProcess&) = delete;
@@ -57,13 +59,14 @@ public:
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
     [[nodiscard]] std::optional<core::NotifyWords> hear_notify() const;
 
-    // The helper has this number, says the keeper. Under the helper's lock.
+    // The helper has this number, says the keeper. Under the helper's lock. Where it cannot be looked at now,
+    // it counts as living until it can.
     void see_helper(pid_t pid);
     // ... into the registry's record.
     void note_helper(const std::string& containment);
-    [[nodiscard]] pid_t helper_pid() const noexcept { return helper_ ? helper_->pid() : 0; }
-    // It has ended, whatever was told so far.
-    [[nodiscard]] bool helper_ended() const { return helper_gone_ || (helper_ && helper_->ended()); }
+    [[nodiscard]] pid_t helper_pid() const noexcept { return helper_gone_ ? 0 : told_pid_; }
+    // It has ended, whatever was told so far. Under the helper's lock.
+    [[nodiscard]] bool helper_ended();
     // Into the registry's record, for `holdfast ps`.
     void note_phase(Phase phase);
     void note_progress(std::uint64_t done, std::uint64_t total);
@@ -78,6 +81,7 @@ public:
 
 private:
     KeptProcess(registry::Entry entry, keep::Control control, sys::NotifySocket notify);
+    void look_at_helper();
 
     std::optional<registry::Entry> entry_;
     std::string id_;
@@ -85,8 +89,10 @@ private:
     keep::Control control_;
     sys::NotifySocket notify_;
     sys::PidFd keeper_;
+    pid_t told_pid_ = 0; // the helper's, as the keeper said it
     std::optional<sys::PidFd> helper_;
-    bool helper_gone_ = false; // it was before it could be looked at
+    std::atomic<bool> helper_gone_ = false; // it was before it could be looked at
+    bool seen_at_once_ = false;             // so helper_ is not written any more; of the loop's thread
     sys::Fd input_;
     sys::Fd output_;
     sys::ForkShield shield_; // last, so that it goes first

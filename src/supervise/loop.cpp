@@ -2,6 +2,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
+#include "sys/signal_mask.hpp"
 
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <utility>
 
 namespace holdfast::supervise {
@@ -24,8 +24,8 @@ Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
     loop->tick_ = std::move(tick);
     {
         const sys::ForkShield::NoFork no_fork;
-        loop->epoll_ = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
-        loop->event_ = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        loop->epoll_ = sys::own_fd(::epoll_create1(EPOLL_CLOEXEC));
+        loop->event_ = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!loop->epoll_ || !loop->event_)
             return sys::fail_sys("create an event loop");
         loop->shield_.add(loop->epoll_.get(), no_fork);
@@ -34,18 +34,15 @@ Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = loop->event_.get()}};
     if (::epoll_ctl(loop->epoll_.get(), EPOLL_CTL_ADD, loop->event_.get(), &event) != 0)
         return sys::fail_sys("create an event loop");
-    // The host's signals are for the host's threads.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    loop->thread_ = std::thread([self = loop]() mutable {
+    auto thread = sys::start_thread([self = loop]() mutable {
         ::pthread_setname_np(::pthread_self(), "holdfast");
         self->own_id_ = std::this_thread::get_id();
         self->run();
         self.reset(); // here, and not when the thread's own storage goes: it may be the last one
     });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!thread)
+        return std::unexpected(thread.error());
+    loop->thread_ = std::move(*thread);
     return loop;
 }
 

@@ -28,7 +28,7 @@ public:
     using Tick = std::function<core::Moment(core::Moment now)>;
 
     // Its thread keeps it alive while it runs, so whoever runs on that thread may drop everything else.
-    // stop() it.
+    // stop() it. Errors: no descriptor or no thread (EAGAIN) to be had.
     static Result<std::shared_ptr<Loop>> start(Tick tick);
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;

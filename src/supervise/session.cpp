@@ -13,7 +13,47 @@ namespace {
 // Set while this thread runs the opening of a session: what it asks of the session itself must not wait for
 // it to be open.
 thread_local const SessionState* opening_here = nullptr;
+
+// Also when the opening leaves by an exception: that is the host's code.
+class OpeningHere {
+public:
+    explicit OpeningHere(const SessionState* session) noexcept
+        : outer_(std::exchange(opening_here, session)) {}
+    OpeningHere(const OpeningHere&) = delete;
+    OpeningHere& operator=(const OpeningHere&) = delete;
+    ~OpeningHere() { opening_here = outer_; }
+
+private:
+    const SessionState* const outer_;
+};
 } // namespace
+
+// From when an opening begins until it is over, however it ends: who waits for it goes on then.
+class SessionState::UnderWay {
+public:
+    UnderWay(SessionState& session, std::unique_lock<std::mutex>& lock, const Opening& opening)
+        : session_(session)
+        , lock_(lock) {
+        session_.opening_ = true;
+        session_.opening_now_ = opening;
+        lock_.unlock();
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+    ~UnderWay() {
+        lock_.lock();
+        session_.opening_ = false;
+        if (succeeded_)
+            session_.open_on_ = session_.opening_now_.generation;
+        session_.changed_.notify_all();
+    }
+    void succeeded() noexcept { succeeded_ = true; }
+
+private:
+    SessionState& session_;
+    std::unique_lock<std::mutex>& lock_;
+    bool succeeded_ = false;
+};
 
 // Sends one request to `generation` only, and waits.
 Result<Reply> SessionState::send(std::string_view method, std::string_view params,
@@ -39,10 +79,8 @@ Result<void> SessionState::run_opening(const Opening& opening) {
     auto given = std::make_shared<SessionState>(helper_, hold_, SessionOpen{});
     given->opening_of_ = opening;
     Session inside(std::move(given));
-    const SessionState* const outer = std::exchange(opening_here, this);
-    Result<void> opened = open_(inside);
-    opening_here = outer;
-    return opened;
+    const OpeningHere here(this);
+    return open_(inside);
 }
 
 // Opens it on `generation`, once; who comes meanwhile waits for the outcome.
@@ -57,15 +95,10 @@ Result<void> SessionState::ensure_open(Generation generation, core::Moment due) 
     }
     if (open_on_ == generation)
         return {};
-    opening_ = true;
-    opening_now_ = {generation, due};
-    lock.unlock();
+    UnderWay opening(*this, lock, {generation, due});
     Result<void> opened = run_opening({generation, due});
-    lock.lock();
-    opening_ = false;
     if (opened)
-        open_on_ = generation;
-    changed_.notify_all();
+        opening.succeeded();
     return opened;
 }
 
@@ -94,10 +127,13 @@ Result<Reply> SessionState::request(std::string_view method, std::string_view pa
         if (!current)
             return fail(Errc::superseded, core::cat("generation ", options.only, " is no longer there"));
         auto opened = ensure_open(*generation, due);
-        const bool gone =
-            !opened && (opened.error().code == Errc::superseded || opened.error().code == Errc::closed);
+        // It died while the session was being opened: its successor is next. An opening may also say such a
+        // word of something else, and would say it again for ever.
+        const bool gone = !opened &&
+                          (opened.error().code == Errc::superseded || opened.error().code == Errc::closed) &&
+                          !strong->reaches(*generation);
         if (gone && strong->holds(hold_) && now_moment() < due && options.only == 0)
-            continue; // it died while the session was being opened; its successor is next
+            continue;
         if (!opened)
             return std::unexpected(opened.error());
         auto reply = send(method, params, options, *generation, due);

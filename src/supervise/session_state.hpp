@@ -30,6 +30,8 @@ private:
         core::Moment due = core::never;
     };
 
+    class UnderWay;
+
     Result<Reply> send(std::string_view method, std::string_view params, const RequestOptions& options,
                        Generation generation, core::Moment due);
     Result<void> ensure_open(Generation generation, core::Moment due);

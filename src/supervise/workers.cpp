@@ -1,12 +1,12 @@
 #include "supervise/workers.hpp"
 
+#include "sys/signal_mask.hpp"
+
 #include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,22 +45,13 @@ Workers::~Workers() {
 }
 
 bool Workers::add_thread(const std::shared_ptr<State>& state, bool watches) {
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before); // the host's signals are for the host's threads
-    bool started = false;
-    try {
-        std::thread thread([state, watches] { run(state, watches); });
-        state->threads.push_back(thread.get_id());
-        thread.detach();
-        started = true;
-    } catch (const std::system_error&) {
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (started)
-        ++(watches ? state->watching : state->idle);
-    return started;
+    auto thread = sys::start_thread([state, watches] { run(state, watches); });
+    if (!thread)
+        return false;
+    state->threads.push_back(thread->get_id());
+    thread->detach();
+    ++(watches ? state->watching : state->idle);
+    return true;
 }
 
 // Jobs wait. Those that run may take long, or be done in a moment: who has patience lets somebody watch.

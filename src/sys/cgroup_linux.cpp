@@ -92,7 +92,7 @@ std::vector<pid_t> members_of(const std::string& path) {
 }
 
 Result<void> write_to(const std::string& path, std::string_view text) {
-    Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    Fd fd = own_fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         return fail_sys(core::cat("write ", path));
     return {};
@@ -119,7 +119,7 @@ bool remove_tree(const std::string& path) {
 void remove_patiently(const std::string& path, int tries) {
     if (remove_tree(path))
         return;
-    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    Fd events = own_fd(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     for (; events && tries > 0 && !remove_tree(path); --tries) {
         std::array<char, 256> text;
         (void)!::pread(events.get(), text.data(), text.size(), 0);
@@ -146,16 +146,16 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
     if (::mkdir(path.c_str(), 0755) != 0)
         return fail(Errc::unsupported,
                     core::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
-    Fd procs(::open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-    Fd kill(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-    Fd events(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+    Fd procs = own_fd(::open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    Fd kill = own_fd(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+    Fd events = own_fd(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
     if (!procs || !kill || !events) {
         int error = errno;
         ::rmdir(path.c_str());
         return fail(Errc::unsupported,
                     core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
-    Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    Fd directory = own_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     return Cgroup(std::move(path), std::move(procs), std::move(kill), std::move(events),
                   std::move(directory));
 }

@@ -30,7 +30,7 @@ void ring(int) {
 } // namespace
 
 Result<DeathSignal> DeathSignal::arm(int signal) {
-    Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Fd bell = own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!bell)
         return fail_sys("create an eventfd");
     int none = -1;

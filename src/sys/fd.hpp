@@ -39,4 +39,10 @@ private:
     int fd_ = -1;
 };
 
+// Takes what a call has just made (-1 and errno stay as they are), and moves it above 2: a host that has let
+// go of its stdio writes to those numbers nevertheless, and puts something of its own there. Not for a lock
+// file that this process has locked: moving closes the first number, which drops the lock. Where no other
+// number is free it stays.
+Fd own_fd(int made) noexcept;
+
 } // namespace holdfast::sys

@@ -11,7 +11,7 @@
 namespace holdfast::sys {
 
 Result<FileWatch> FileWatch::watch(const std::string& path, unsigned mask) {
-    Fd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    Fd fd = own_fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (!fd)
         return fail_sys("create an inotify instance (see /proc/sys/fs/inotify/max_user_instances)");
     if (::inotify_add_watch(fd.get(), path.c_str(), mask) < 0)

@@ -22,7 +22,7 @@ bool add(int epoll, int fd, unsigned events, Source source) {
 } // namespace
 
 Result<HostWatch> HostWatch::of(int host, int input, std::chrono::milliseconds patience) {
-    Fd events(::epoll_create1(EPOLL_CLOEXEC));
+    Fd events = own_fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!events)
         return fail_sys("create an epoll instance");
     if (host >= 0 && !add(events.get(), host, EPOLLIN, host_source))
@@ -38,7 +38,7 @@ bool HostWatch::input_closed() {
     int unread = 0;
     if (::ioctl(input_, FIONREAD, &unread) != 0 || unread == 0)
         return true;
-    timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+    timer_ = own_fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
     auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(patience_);
     constexpr long long second = 1'000'000'000;
     itimerspec when{};

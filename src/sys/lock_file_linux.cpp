@@ -202,8 +202,9 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         else
             table().changed.wait(guard);
     }
-    int fd =
-        ::open(path.c_str(), O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    // Moved, if need be, before anything is locked: see own_fd().
+    const int flags = O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    const int fd = own_fd(::open(path.c_str(), flags, 0600)).release();
     if (fd < 0) {
         if (errno == ELOOP)
             return fail(Errc::unsafe_directory,

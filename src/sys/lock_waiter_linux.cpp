@@ -2,6 +2,7 @@
 
 #include "sys/errors.hpp"
 #include "sys/raw_syscall.hpp"
+#include "sys/signal_mask.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -96,7 +97,7 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     self->request.l_whence = SEEK_SET;
     self->request.l_start = byte;
     self->request.l_len = 1;
-    self->granted = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    self->granted = own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!self->granted)
         return fail_sys("create an eventfd");
     // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
@@ -106,15 +107,16 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     int flags = CLONE_VM | CLONE_PIDFD;
     // All signals blocked: one that is sent to the group (Ctrl-C) would run the host's handler a second time,
     // in the waiter, on the waiter's stack. SIGKILL is all it needs to hear.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
-    int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pid_t pid = -1;
+    int error = 0;
+    {
+        const SignalsBlocked quiet;
+        pid = ::clone(&Shared::wait, self->stack.data() + self->stack.size(), flags, self.get(), &pidfd);
+        error = errno;
+    }
     if (pid < 0)
         return fail_sys("start a lock waiter", error);
-    self->process = Fd(pidfd);
+    self->process = own_fd(pidfd);
     self->pid = pid;
     return LockWaiter(std::move(self));
 }

@@ -30,7 +30,7 @@ std::optional<std::pair<sockaddr_un, socklen_t>> to_address(const std::string& t
 } // namespace
 
 Result<NotifySocket> NotifySocket::open() {
-    Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Fd fd = own_fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     std::string address = core::cat("@holdfast/notify/", random_token());
     auto where = to_address(address);
     int on = 1;
@@ -78,7 +78,7 @@ std::optional<std::string> NotifySocket::next() const {
 
 void notify_above(const std::string& address, std::string_view text) {
     auto where = to_address(address);
-    Fd fd(where ? ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1);
+    Fd fd = own_fd(where ? ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1);
     if (fd)
         ::sendto(fd.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                  reinterpret_cast<const sockaddr*>(&where->first), where->second);

@@ -1,7 +1,8 @@
 #include "sys/parallel.hpp"
 
+#include "sys/signal_mask.hpp"
+
 #include <algorithm>
-#include <csignal>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -18,16 +19,13 @@ void in_parallel(std::size_t n, std::size_t worth_it,
     std::vector<std::jthread> others;
     if (threads > 1) {
         others.reserve(threads - 1);
-        sigset_t all, before;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        const SignalsBlocked quiet;
         try {
             for (; others.size() + 1 < threads && given + share < n; given += share)
                 others.emplace_back([&part, given, share] { part(given, given + share); });
         } catch (const std::system_error&) {
             // No thread to be had: what is left is done here.
         }
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     part(given, n);
 }

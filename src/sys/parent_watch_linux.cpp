@@ -7,6 +7,7 @@
 #include "sys/fd.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
+#include "sys/signal_mask.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -72,15 +73,15 @@ void ParentWatch::Impl::touch() const noexcept {
 Result<void> ParentWatch::Impl::prepare(const ParentWatchOptions& options) {
     if (options.idle && *options.idle <= Millis{0})
         return fail(Errc::invalid_argument, "the idle limit must be more than zero");
-    epoll = sys::Fd(::epoll_create1(EPOLL_CLOEXEC));
-    gone_bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    epoll = sys::own_fd(::epoll_create1(EPOLL_CLOEXEC));
+    gone_bell = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!epoll || !gone_bell)
         return sys::fail_sys("make the descriptors of a parent watch");
     if (auto ok = watch(gone_bell.get()); !ok)
         return ok;
     if (options.idle) {
         idle = *options.idle;
-        timer = sys::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+        timer = sys::own_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
         if (!timer)
             return sys::fail_sys("create a timer");
         touch();
@@ -179,7 +180,7 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
         return fail(Errc::invalid_argument, "a parent watch with a callback needs one");
     auto impl = std::make_shared<Impl>();
     impl->callback = std::move(callback);
-    impl->stop_bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    impl->stop_bell = sys::own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!impl->stop_bell)
         return sys::fail_sys("create an eventfd");
     // Prepared inside the thread: a death signal belongs to the thread that sets it, and this one stays. It
@@ -188,11 +189,8 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
     std::promise<Result<void>> prepared;
     std::promise<void> handed_out;
     auto answer = prepared.get_future();
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before); // the new thread inherits it
-    impl->thread =
-        std::thread([impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
+    auto thread = sys::start_thread(
+        [impl, &options, prepared = std::move(prepared), go = handed_out.get_future()]() mutable {
             Result<void> ok = impl->prepare(options);
             bool good = ok.has_value();
             prepared.set_value(std::move(ok));
@@ -201,7 +199,9 @@ Result<ParentWatch> ParentWatch::with_callback(const ParentWatchOptions& options
             go.wait();
             impl->serve();
         });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!thread)
+        return std::unexpected(thread.error());
+    impl->thread = std::move(*thread);
     if (auto ok = answer.get(); !ok) {
         impl->thread.join();
         return std::unexpected(ok.error());

@@ -40,6 +40,9 @@ public:
 
     // The inode, where it identifies the process (pidfs); 0 on kernels on which all pidfds share one.
     [[nodiscard]] std::uint64_t unique_inode() const;
+    // From now on all of this process are taken for such, as when it is started with HOLDFAST_WITHOUT_PIDFS:
+    // by this the tests take the way of older kernels.
+    static void ignore_inodes() noexcept;
 
     // Reaps it, if it is our child and has ended: its wait status as waitpid gives it.
     struct Exit {

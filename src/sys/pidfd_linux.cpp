@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -35,7 +36,15 @@ struct PidfdInfo {
 static_assert(sizeof(PidfdInfo) == 64);
 constexpr std::uint64_t info_exit = std::uint64_t{1} << 3;
 constexpr unsigned long get_info = _IOWR(0xFF, 11, PidfdInfo);
+
+// Looked up when this is loaded, by the thread that loads it: later, a thread of ours could be reading the
+// environment while the host changes it.
+std::atomic<bool> inodes_ignored{std::getenv("HOLDFAST_WITHOUT_PIDFS") != nullptr};
 } // namespace
+
+void PidFd::ignore_inodes() noexcept {
+    inodes_ignored = true;
+}
 
 Result<PidFd> PidFd::open(pid_t pid) {
     if (pid <= 0)
@@ -46,7 +55,7 @@ Result<PidFd> PidFd::open(pid_t pid) {
             return fail(Errc::not_found, core::cat("there is no process ", pid), ESRCH);
         return fail_sys(core::cat("open a pidfd for process ", pid));
     }
-    return PidFd(Fd(fd), pid);
+    return PidFd(own_fd(fd), pid);
 }
 
 Result<PidFd> PidFd::of(int pidfd) {
@@ -102,8 +111,7 @@ Result<bool> PidFd::signal(int signal) const {
 }
 
 std::uint64_t PidFd::unique_inode() const {
-    // Also the switch by which the tests take the way of older kernels.
-    if (std::getenv("HOLDFAST_WITHOUT_PIDFS"))
+    if (inodes_ignored)
         return 0;
     struct statfs filesystem{};
     struct stat file{};

@@ -16,7 +16,7 @@ Result<Pipe> make_pipe() {
     std::array<int, 2> fds{};
     if (::pipe2(fds.data(), O_CLOEXEC) != 0)
         return fail_sys("create a pipe");
-    return Pipe{Fd(fds[0]), Fd(fds[1])};
+    return Pipe{own_fd(fds[0]), own_fd(fds[1])};
 }
 
 Result<void> set_nonblocking(int fd) {

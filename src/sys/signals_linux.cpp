@@ -22,7 +22,7 @@ Result<SignalQueue> SignalQueue::of(std::initializer_list<int> signals) {
         if (!stays_ignored(signal)) // blocked, it would be queued all the same
             ::sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    Fd fd = own_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd)
         return fail_sys("create a signalfd");
     return SignalQueue(std::move(fd));

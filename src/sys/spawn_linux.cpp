@@ -214,7 +214,7 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0)
         return fail_sys("start a process", clone_error);
-    PidFd process(Fd(pidfd), pid);
+    PidFd process(own_fd(pidfd), pid);
     if (exec_error != 0) {
         while (!process.try_reap() && errno != ECHILD) {
         }

@@ -33,13 +33,13 @@ int write_all(int fd, std::string_view text) {
 // Writes the text to path + ".tmp". `mode`: O_TRUNC, or 0 to write over what is there.
 Result<void> write_temporary(const std::string& temporary, std::string_view text, int mode) {
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | mode;
-    Fd fd(::open(temporary.c_str(), flags, 0600));
+    Fd fd = own_fd(::open(temporary.c_str(), flags, 0600));
     // Somebody else's file, a link or a pipe stands under that name: in a directory of ours it has no
     // business there.
     int why = errno;
     if (!fd && (why == EACCES || why == EPERM || why == ELOOP || why == ENXIO) &&
         ::unlink(temporary.c_str()) == 0) {
-        fd = Fd(::open(temporary.c_str(), flags | O_EXCL, 0600));
+        fd = own_fd(::open(temporary.c_str(), flags | O_EXCL, 0600));
         why = errno;
     }
     if (!fd)
@@ -93,7 +93,7 @@ Result<void> put_whole(const std::string& path, std::string_view text) {
     if (auto ok = check_place_for(path); !ok)
         return ok;
     std::string temporary = core::cat(path, '.', random_token());
-    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    Fd fd = own_fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return fail_making(core::cat("write ", temporary));
     int error = write_all(fd.get(), text);

@@ -95,6 +95,23 @@ static void* use(void* argument) {
     return NULL;
 }
 
+/* An option that is given as another kind than it takes is said, and not passed over. */
+static void options_of_another_kind(hf_supervisor* supervisor, const char* command) {
+    for (int kind = 0; kind < 3; ++kind) {
+        hf_options* spec = hf_options_new();
+        hf_hold* none = NULL;
+        EXPECT(hf_options_add(spec, "command", command) == HF_OK);
+        EXPECT((kind == 0   ? hf_options_number(spec, "key", 1)
+                : kind == 1 ? hf_options_text(spec, "linger", "1")
+                            : hf_options_add(spec, "stop_plan", "kill")) == HF_OK);
+        EXPECT(hf_supervisor_hold(supervisor, spec, &none) == HF_INVALID_ARGUMENT && none == NULL);
+        EXPECT(strstr(hf_last_message(), kind == 0   ? "the option key takes a text"
+                                         : kind == 1 ? "the option linger takes a number"
+                                                     : "the option stop_plan takes a text") != NULL);
+        hf_options_free(spec);
+    }
+}
+
 static void release_beside_use(hf_supervisor* supervisor, const hf_options* spec) {
     for (int i = 0; i < 1000; ++i) {
         struct beside beside;
@@ -207,6 +224,7 @@ int main(int argc, char** argv) {
     EXPECT(hf_supervisor_hold(supervisor, spec, &none) == HF_INVALID_ARGUMENT && none == NULL);
     EXPECT(strstr(hf_last_message(), "no_such_thing") != NULL);
     hf_options_free(spec);
+    options_of_another_kind(supervisor, argv[1]);
     hf_hold_release(hold);
     EXPECT(hf_hold_request(hold, "echo", NULL, 1000, 0, 0, &reply) == HF_CLOSED);
     hf_hold_free(hold);

@@ -3,6 +3,7 @@
 #include "harness/pidfd.hpp"
 #include "holdfast/registry.hpp"
 #include "pid_reuse/pid_reuse.hpp"
+#include "sys/pidfd.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,8 +61,10 @@ protected:
     [[nodiscard]] std::string directory() const { return home_.path() + "/run/default/helpers"; }
     void run_scenario(const std::function<void(Scenario&)>& scenario) {
         auto report = run({}, [&](Scenario& scene) {
-            if (!GetParam())
-                ::setenv("HOLDFAST_WITHOUT_PIDFS", "1", 1);
+            if (!GetParam()) {
+                ::setenv("HOLDFAST_WITHOUT_PIDFS", "1", 1); // for the programs that it starts
+                sys::PidFd::ignore_inodes();
+            }
             scenario(scene);
         });
         if (!report && report.error().code == Errc::unsupported)

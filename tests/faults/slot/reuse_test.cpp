@@ -55,8 +55,10 @@ protected:
 
     void run_scenario(const std::function<void(Scenario&)>& scenario) {
         auto report = pid_reuse::run({}, [&](Scenario& scene) {
-            if (!GetParam())
-                ::setenv("HOLDFAST_WITHOUT_PIDFS", "1", 1);
+            if (!GetParam()) {
+                ::setenv("HOLDFAST_WITHOUT_PIDFS", "1", 1); // for the programs that it starts
+                sys::PidFd::ignore_inodes();
+            }
             scenario(scene);
         });
         if (!report && report.error().code == Errc::unsupported)

@@ -320,6 +320,18 @@ TEST_F(Registry, ASlotsHelperIsStoppedOnceAndBothNamesMeanIt) {
     EXPECT_EQ(count(holdfast({"stop", "same"}).out, "stopped "), 1U);
 }
 
+// A command line is any bytes; what is said as JSON is UTF-8 all the same.
+TEST_F(Registry, PsAsJsonIsUtf8WhateverTheArguments) {
+    auto child = guarded({"--name", "odd"}, "term_ignorer", {"caf\xe9"});
+    for (const Words& more : {Words{}, Words{"--tree"}}) {
+        const std::string json = holdfast(Words{"ps", "--json"} + more).out;
+        EXPECT_NE(json.find("caf\xef\xbf\xbd\""), std::string::npos) << json;
+        EXPECT_EQ(json.find('\xe9'), std::string::npos) << json;
+    }
+    ASSERT_TRUE(child.kill());
+    expect_nothing_left();
+}
+
 TEST_F(Registry, TheEndIsLoggedWhicheverGuardIsKilled) {
     for (const bool keeper : {false, true}) {
         const std::string name = keeper ? "without-keeper" : "without-front";

@@ -3,6 +3,7 @@
 
 #include "harness/child.hpp"
 #include "harness/eventually.hpp"
+#include "harness/no_threads.hpp"
 #include "harness/pidfd.hpp"
 
 #include <gtest/gtest.h>
@@ -342,6 +343,17 @@ TEST(IdleLimit, NoCallbackAfterDestruction) {
         ASSERT_TRUE(watch);
     }
     EXPECT_EQ(calls, 0);
+}
+
+TEST(ParentWatchOptionsTest, WithoutAThreadItSaysSoAndTheCallerHearsItsSignals) {
+    ::unsetenv(parent_variable);
+    const int blocked = harness::blocked_signals();
+    const harness::NoThreads none;
+    const auto watch = ParentWatch::with_callback({.init_is_parent = true}, [](WatchFired) {});
+    ASSERT_FALSE(watch.has_value());
+    EXPECT_EQ(watch.error().sys, EAGAIN);
+    EXPECT_NE(watch.error().message.find("thread"), std::string::npos) << watch.error().message;
+    EXPECT_EQ(harness::blocked_signals(), blocked);
 }
 
 TEST(ParentWatchOptionsTest, RefusesWhatMakesNoSense) {

@@ -2,20 +2,30 @@
 // and waits.
 //   --fork    has a forked child that outlives it and says so: "child <pid>"
 //   --exit    leaves by exit() at the end of its input, with the hold still open
+//   --without-stdio    has let go of 0, 1 and 2 before it makes its supervisor, and speaks elsewhere
 #include "holdfast/supervisor.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 
 int main(int argc, char** argv) {
     bool forks = false;
     bool leaves = false;
+    int input = STDIN_FILENO;
+    FILE* output = stdout;
     int at = 1;
     for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
         forks = forks || std::strcmp(argv[at], "--fork") == 0;
         leaves = leaves || std::strcmp(argv[at], "--exit") == 0;
+        if (std::strcmp(argv[at], "--without-stdio") == 0) {
+            input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100);
+            output = ::fdopen(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100), "w");
+            for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+                ::close(number);
+        }
     }
     auto supervisor = holdfast::Supervisor::create();
     if (!supervisor)
@@ -33,12 +43,12 @@ int main(int argc, char** argv) {
             for (;;)
                 ::pause();
         }
-        std::printf("child %d\n", static_cast<int>(child));
+        std::fprintf(output, "child %d\n", static_cast<int>(child));
     }
-    std::printf("ready %d\n", hold->status().pid);
-    std::fflush(stdout);
+    std::fprintf(output, "ready %d\n", hold->status().pid);
+    std::fflush(output);
     char byte = 0;
-    while (::read(STDIN_FILENO, &byte, 1) > 0) {
+    while (::read(input, &byte, 1) > 0) {
     }
     if (leaves)
         std::exit(0);

@@ -1,10 +1,12 @@
 // What becomes of helpers when the host dies, exits, or forks.
 #include "supervise/fixture.hpp"
 
+#include "core/text.hpp"
 #include "keep/keeper_options.hpp"
 #include "sys/fd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -152,6 +154,7 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     const int pid = number(hold->request("pid"));
+    auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = 120s});
     int words[2];
     ASSERT_EQ(::pipe(words), 0);
     const pid_t child = ::fork();
@@ -160,6 +163,9 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
         bool inert = hold->request("echo").error().code == Errc::closed;
         inert = inert && supervisor.hold(helper()).error().code == Errc::closed;
         inert = inert && hold->status().state == HelperState::closed && supervisor.status().empty();
+        // Who waits in a loop is told that it is over, and then how.
+        inert = inert && call->wait_done(1ms) && call->wait_done(std::nullopt);
+        inert = inert && call->wait(1ms).error().code == Errc::closed;
         hold->release(); // does nothing here
         {
             const Supervisor dropped(std::move(supervisor));
@@ -196,6 +202,29 @@ TEST_F(SupervisorHost, ACopyOfStdinInAForkWouldKeepItsEndFromBeingSeen) {
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     EXPECT_EQ(::poll(&end, 1, 5000), 1);
     ::close(input[0]);
+}
+
+// What the host next writes to its stdout must not land in a lock file, and what it next opens there must not
+// take the place of one.
+TEST_F(SupervisorHost, AHostWithoutStdioKeepsItsNumbersFree) {
+    auto host = start_host({"--without-stdio"});
+    ASSERT_TRUE(host.has_value());
+    const auto word = host->out().read_line(Deadline::in(20s));
+    ASSERT_TRUE(word.has_value());
+    EXPECT_EQ(word->substr(0, 6), "ready ");
+    std::string taken;
+    EXPECT_TRUE(harness::eventually(Deadline::in(5s), [&] {
+        taken.clear();
+        for (const int number : {0, 1, 2}) {
+            std::array<char, 200> name{};
+            const std::string path = core::cat("/proc/", host->pid(), "/fd/", number);
+            if (::readlink(path.c_str(), name.data(), name.size() - 1) > 0)
+                taken += core::cat(number, " is ", name.data(), "; ");
+        }
+        return taken.empty();
+    })) << taken;
+    ASSERT_TRUE(host->kill().has_value());
+    expect_nothing_left();
 }
 
 TEST_F(SupervisorHost, AHostThatIgnoresItsChildrenGetsNoSurprises) {

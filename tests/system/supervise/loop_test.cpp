@@ -2,10 +2,12 @@
 #include "supervise/loop.hpp"
 
 #include "harness/eventually.hpp"
+#include "harness/no_threads.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 
 namespace holdfast::supervise_test {
 
@@ -72,6 +74,16 @@ TEST(Loop, AnEarlierAlarmIsHeard) {
     const core::Moment due = core::after(now_moment(), 20ms);
     idle.loop->wake_by(due);
     EXPECT_TRUE(idle.ticks_after(due));
+}
+
+TEST(Loop, WithoutAThreadItSaysSoAndTheCallerHearsItsSignals) {
+    const int blocked = harness::blocked_signals();
+    const harness::NoThreads none;
+    const auto loop = Loop::start([](core::Moment) { return core::never; });
+    ASSERT_FALSE(loop.has_value());
+    EXPECT_EQ(loop.error().sys, EAGAIN);
+    EXPECT_NE(loop.error().message.find("thread"), std::string::npos) << loop.error().message;
+    EXPECT_EQ(harness::blocked_signals(), blocked);
 }
 
 } // namespace holdfast::supervise_test

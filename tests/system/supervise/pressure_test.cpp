@@ -3,12 +3,76 @@
 #include "supervise/fixture.hpp"
 
 #include "core/text.hpp"
+#include "sys/fd.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 
 namespace holdfast::supervise_test {
+
+namespace {
+
+// While it lives, this process can open nothing.
+class NoDescriptors {
+public:
+    NoDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit low = before_;
+        low.rlim_cur = 256;
+        ::setrlimit(RLIMIT_NOFILE, &low);
+        for (;;) {
+            sys::Fd one(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+            if (!one)
+                break;
+            taken_.push_back(std::move(one));
+        }
+    }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+    std::vector<sys::Fd> taken_;
+};
+
+} // namespace
+
+// The helper is there, and only could not be looked at just then.
+TEST_F(SupervisorTest, AMomentWithoutDescriptorsDoesNotLoseTheHelper) {
+    // A keeper that starts when it is told.
+    const std::string gate = home.dir().file("gate");
+    const std::string keeper = home.dir().file("slow-keep");
+    ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+    ASSERT_TRUE(harness::write_file(keeper, core::cat("#!/bin/sh\nread word <'", gate, "'\nexec '",
+                                                      harness::program("holdfast-keep"), "' \"$@\"\n")));
+    ASSERT_EQ(::chmod(keeper.c_str(), 0700), 0);
+    const sys::Fd bell(::open(gate.c_str(), O_RDWR | O_CLOEXEC));
+    auto supervisor = Supervisor::create({.keeper_program = keeper});
+    ASSERT_TRUE(supervisor.has_value()) << supervisor.error().message;
+    auto hold = supervisor->hold(helper());
+    ASSERT_TRUE(hold.has_value());
+    ASSERT_TRUE(harness::eventually(Deadline::in(20s), [&] { return hold->status().starts == 1; }));
+    {
+        const NoDescriptors pressure;
+        ASSERT_EQ(::write(bell.get(), "\n", 1), 1);
+        ASSERT_TRUE(harness::eventually(Deadline::in(30s),
+                                        [&] { return hold->status().state != HelperState::starting; }));
+        EXPECT_EQ(hold->status().state, HelperState::ready) << "unknown is not gone";
+    }
+    const auto reply = hold->request("pid", "", {.timeout = 10s});
+    EXPECT_EQ(reply ? reply->generation : 0, 1U) << text_of(reply);
+    EXPECT_EQ(hold->status().pid, number(reply));
+    // Seen by now: its end is noticed as ever.
+    kill_by_pid(number(reply));
+    ASSERT_EQ(::write(bell.get(), "\n", 1), 1);
+    EXPECT_EQ(hold->request("pid", "", {.timeout = 30s})->generation, 2U);
+}
 
 // It writes megabytes before it reads the next request, and so do we: each side's pipe is full while the
 // other is busy writing. A side that wrote without reading would stop here for ever.

@@ -1,6 +1,9 @@
 // Crashes: noticed at once, answered by exactly one replacement, and never for ever.
 #include "supervise/fixture.hpp"
 
+#include "core/text.hpp"
+#include "sys/proc.hpp"
+
 #include <unistd.h>
 
 #include <thread>
@@ -113,6 +116,34 @@ TEST_F(SupervisorTest, IdempotentRequestsAreSentAgainAndOthersAreNot) {
     EXPECT_EQ(reply->generation, 2U);
 }
 
+// Those that the lost generation cannot have seen whole go to its successor: with all that they said.
+TEST_F(SupervisorTest, RequestsThatWereNeverSentReachTheSuccessorWithTheirParams) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    const int first = number(hold->request("pid"));
+    ASSERT_EQ(text_of(hold->request("deaf")), "true");
+    std::vector<std::pair<std::string, PendingCall>> calls;
+    for (int i = 0; i < 8; ++i) { // more than the pipe takes
+        std::string params = core::cat("[", i, ",\"", std::string(30'000, 'x'), "\"]");
+        auto call = hold->start("echo", params, {.timeout = 60s});
+        ASSERT_TRUE(call.has_value());
+        calls.emplace_back(std::move(params), std::move(*call));
+    }
+    kill_by_pid(first);
+    int sent_again = 0;
+    for (auto& [params, call] : calls) {
+        const auto reply = call.wait(60s);
+        if (!reply) {
+            EXPECT_EQ(reply.error().code, Errc::closed) << reply.error().message;
+            continue;
+        }
+        EXPECT_EQ(reply->generation, 2U);
+        EXPECT_TRUE(reply->json == params) << text_of(reply).substr(0, 100);
+        ++sent_again;
+    }
+    EXPECT_GE(sent_again, 5);
+}
+
 TEST_F(SupervisorTest, ReplacingAGenerationThatIsGoneJoinsItsSuccessor) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
@@ -124,6 +155,27 @@ TEST_F(SupervisorTest, ReplacingAGenerationThatIsGoneJoinsItsSuccessor) {
     kill_by_pid(number(hold->request("pid")));
     EXPECT_EQ(hold->replace(2).value_or(0), 3U);
     EXPECT_EQ(helpers().size(), 1U);
+}
+
+// The host may change its environment at any time, so only the thread that holds looks at it: what is started
+// later has what the host had then.
+TEST_F(SupervisorTest, AReplacementHasTheEnvironmentThatTheHostHadAtTheHold) {
+    Supervisor supervisor = make();
+    const char* const name = "HOLDFAST_TEST_WORD";
+    ASSERT_EQ(::setenv(name, "then", 1), 0);
+    auto hold = supervisor.hold(helper());
+    const int first = number(hold->request("pid"));
+    ASSERT_EQ(::setenv(name, "now", 1), 0);
+    EXPECT_EQ(sys::read_environment_variable(first, name), "then");
+    kill_by_pid(first);
+    const int second = number(hold->request("pid"));
+    EXPECT_EQ(sys::read_environment_variable(second, name), "then");
+    hold->release();
+    ASSERT_TRUE(harness::eventually(
+        Deadline::in(20s), [&] { return supervisor.status()[0].second.state == HelperState::idle; }));
+    auto next = supervisor.hold(helper());
+    EXPECT_EQ(sys::read_environment_variable(number(next->request("pid")), name), "now");
+    ::unsetenv(name);
 }
 
 TEST_F(SupervisorTest, ManyWitnessesOfOneCrashGetOneReplacement) {

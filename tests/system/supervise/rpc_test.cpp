@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 namespace holdfast::supervise_test {
@@ -260,6 +261,50 @@ TEST_F(SupervisorTest, AnOpeningMayAskFromAnyThread) {
     }));
     EXPECT_EQ(text_of(session->request("echo", "[3]")), "[3]");
     EXPECT_EQ(number(session->request("count")), 3);
+}
+
+TEST_F(SupervisorTest, AnOpeningThatThrowsIsTriedAgainByTheNextRequest) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    std::atomic<int> openings = 0;
+    Session session = hold->session([&](Session& on) -> Result<void> {
+        if (++openings <= 2)
+            throw std::runtime_error("no login today");
+        auto reply = on.request("echo");
+        return reply ? Result<void>{} : std::unexpected(reply.error());
+    });
+    EXPECT_THROW(static_cast<void>(session.request("echo")), std::runtime_error);
+    std::thread other([&] {
+        EXPECT_THROW(static_cast<void>(session.request("echo", "[0]", {.timeout = 5s})), std::runtime_error)
+            << "nobody is opening it any more";
+    });
+    other.join();
+    EXPECT_EQ(text_of(session.request("echo", "[1]", {.timeout = 5s})), "[1]");
+    EXPECT_EQ(openings, 3) << "nothing goes out before it is open";
+    EXPECT_EQ(session.open_on(), 1U);
+}
+
+// What an opening says of something else that is closed says nothing of this helper, which is there.
+TEST_F(SupervisorTest, AnOpeningIsRepeatedOnlyWhenItsGenerationIsLost) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    HelperSpec elsewhere = helper();
+    elsewhere.key = "elsewhere";
+    auto other = supervisor.hold(elsewhere);
+    other->release();
+    int openings = 0;
+    Session session = hold->session([&](Session& on) -> Result<void> {
+        if (++openings == 1) {
+            auto lost = on.request("crash");
+            return std::unexpected(lost.error());
+        }
+        auto reply = other->request("echo");
+        return reply ? Result<void>{} : std::unexpected(reply.error());
+    });
+    const auto reply = session.request("echo", "[1]", {.timeout = 10s});
+    ASSERT_FALSE(reply.has_value());
+    EXPECT_EQ(reply.error().code, Errc::closed) << reply.error().message;
+    EXPECT_EQ(openings, 2) << "again on the successor, and never again on that";
 }
 
 TEST_F(SupervisorTest, ASessionThatCannotOpenSaysSo) {

@@ -15,6 +15,11 @@ TEST(Printable, what_would_steer_a_terminal_or_break_json_becomes_a_question_mar
     EXPECT_EQ(printable("caf\xe9"), "caf?");
 }
 
+TEST(Printable, for_json_what_is_not_utf8_is_replaced_and_nothing_else) {
+    EXPECT_EQ(as_utf8("caf\xc3\xa9\n\x01"), "caf\xc3\xa9\n\x01");
+    EXPECT_EQ(as_utf8("caf\xe9, \xe6\x97"), "caf\xef\xbf\xbd, \xef\xbf\xbd\xef\xbf\xbd");
+}
+
 TEST(Printable, utf8_is_told_from_what_is_not) {
     for (const char* text :
          {"", "plain", "del \x7f, nel \xc2\x85", "\xe6\x97\xa5\xe6\x9c\xac", "\xf4\x8f\xbf\xbf"})
