@@ -25,6 +25,12 @@ struct QueryTerm {
     bool variant = false;
 };
 
+// In how many documents the words of a question are: by group of its terms.
+struct TermCounts {
+    std::uint64_t documents = 0; // all there are
+    std::vector<std::uint64_t> in_group;
+};
+
 struct RankingOptions {
     float k1 = 0.9F;
     float b = 0.4F;
@@ -34,6 +40,9 @@ struct RankingOptions {
     std::vector<float> after = {0.30F, 0.12F};
     std::size_t candidates = 200;
     std::uint32_t reach = 64; // rows looked through for a neighbour, when conversations are interleaved
+    // Documents of another index that count for how rare a word is, so that the scores of both can be
+    // compared.
+    const TermCounts* elsewhere = nullptr;
 };
 
 struct Candidate {
@@ -73,6 +82,7 @@ public:
                                       const std::function<bool(std::uint32_t session)>& admit,
                                       std::int64_t deadline_us = 0) const;
 
+    [[nodiscard]] TermCounts count(const std::vector<QueryTerm>& query) const;
     [[nodiscard]] std::uint64_t documents() const;
     [[nodiscard]] std::size_t files() const;
     // False when a file does not match its checksum.

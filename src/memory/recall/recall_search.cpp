@@ -13,30 +13,9 @@ namespace holdfast::memory {
 
 using core::cat;
 
-// Policies, world models and skills are few: their index is made whole when one of them has changed.
-struct Recall::ObjectIndex {
-    std::uint64_t version = 0;
-    std::unique_ptr<RankedIndex> index;
-    std::vector<StoredObject> objects; // row n of the index is objects[n - 1]
-};
-
 namespace {
 
 constexpr std::size_t snippet_length = 280;
-constexpr std::size_t title_length = 120; // of a policy, world model or skill: it may be a whole page
-constexpr std::int64_t most_objects = 20'000;
-
-double presented(float score) {
-    return std::round(static_cast<double>(score) / (static_cast<double>(score) + 6) * 1e4) / 1e4;
-}
-
-const char* kind_name(ObjectKind kind) {
-    return kind == ObjectKind::skill ? "skill" : kind == ObjectKind::policy ? "policy" : "world-model";
-}
-
-int tier_of(ObjectKind kind) {
-    return kind == ObjectKind::skill ? 1 : kind == ObjectKind::policy ? 2 : 3;
-}
 
 struct Row {
     Hit hit;
@@ -137,55 +116,12 @@ double likeness(const std::vector<std::uint64_t>& a, const std::vector<std::uint
 
 } // namespace
 
-Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query,
-                                    const std::vector<QueryTerm>& terms, std::vector<Hit>& hits) {
-    std::shared_ptr<ObjectIndex> objects;
-    {
-        const std::lock_guard lock(objects_mutex_);
-        const auto version = objects_version_.load();
-        if (!objects_ || objects_->version != version) {
-            auto fresh = std::make_shared<ObjectIndex>();
-            fresh->version = version;
-            fresh->index = std::move(*RankedIndex::open(""));
-            auto reader = store_.reader();
-            if (!reader)
-                return std::unexpected(std::move(reader.error()));
-            for (const auto kind : {ObjectKind::skill, ObjectKind::policy, ObjectKind::world_model}) {
-                auto list = list_objects(**reader, kind, "", "", most_objects, 0);
-                if (!list)
-                    return std::unexpected(std::move(list.error()));
-                for (auto& object : *list)
-                    if (object.status != "archived")
-                        fresh->objects.push_back(std::move(object));
-            }
-            std::vector<std::uint64_t> own;
-            for (std::size_t i = 0; i < fresh->objects.size(); ++i) {
-                own.clear();
-                document_terms(analyzer, cat(fresh->objects[i].title, "\n", fresh->objects[i].body), 0, own);
-                // Each in a conversation of its own: objects have no neighbours.
-                fresh->index->add(static_cast<std::int64_t>(i) + 1, static_cast<std::uint32_t>(i) + 1, 0,
-                                  own);
-            }
-            objects_ = std::move(fresh);
-        }
-        objects = objects_;
-    }
-    if (objects->objects.empty())
-        return {};
-    RankingOptions options;
-    options.candidates = std::min<std::size_t>(query.top_k, 5);
-    for (const auto& candidate : objects->index->search(terms, options, {}).candidates) {
-        const auto& object = objects->objects[static_cast<std::size_t>(candidate.row) - 1];
-        hits.push_back({tier_of(object.kind), kind_name(object.kind), object.id, presented(candidate.score),
-                        cat(cut_at_character(object.title, title_length), ": ",
-                            snippet_of(analyzer, object.body, terms, snippet_length)),
-                        object.updated_at});
-    }
-    return {};
+double shown_score(float weight) noexcept {
+    return std::round(static_cast<double>(weight) / (static_cast<double>(weight) + 6) * 1e4) / 1e4;
 }
 
-Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
-                                   const std::vector<QueryTerm>& terms, Recalled& recalled) {
+Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query, std::size_t limit,
+                                          const std::vector<QueryTerm>& terms, Recalled& recalled) {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
@@ -197,15 +133,15 @@ Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
     // Filters that the index does not know are applied to the rows: more candidates make up for what they
     // drop.
     const bool row_filter = query.episode_row != 0 || query.from_ms != 0 || query.until_ms != 0;
-    options.candidates = row_filter ? 2000 : std::max<std::size_t>(100, query.top_k * 2);
+    options.candidates = row_filter ? 2000 : std::max<std::size_t>(100, limit * 2);
     auto ranked = index_->search(terms, options, admit, query.deadline_us);
     if (channel_)
         if (auto added = add_alike(**reader, query, admit, ranked); !added)
-            return added;
+            return std::unexpected(std::move(added.error()));
     recalled.cut = ranked.cut;
     std::vector<Row> rows;
     // A few more than asked for: feedback and recency reorder them, copies fall out.
-    const std::size_t wanted = query.top_k + query.top_k / 2 + 5;
+    const std::size_t wanted = limit + limit / 2 + 5;
     for (const auto& candidate : ranked.candidates) {
         if (rows.size() >= wanted)
             break;
@@ -224,11 +160,12 @@ Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
     std::vector<Row*> copies;
     std::size_t taken = 0;
     for (auto& row : rows) {
-        if (taken >= query.top_k)
+        if (taken >= limit)
             break;
         std::vector<std::uint64_t> own;
         row.hit.snippet = snippet_of(analyzer, row.text, terms, snippet_length, &own);
-        row.hit.score = presented(row.score);
+        row.hit.score = shown_score(row.score);
+        row.hit.weight = row.score;
         std::ranges::sort(own);
         if (std::ranges::any_of(chosen, [&](const auto& other) { return likeness(own, other) > 0.9; })) {
             copies.push_back(&row);
@@ -238,12 +175,13 @@ Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
         recalled.hits.push_back(std::move(row.hit));
         ++taken;
     }
+    const auto distinct = taken;
     for (auto* copy : copies)
-        if (taken < query.top_k) {
+        if (taken < limit) {
             recalled.hits.push_back(std::move(copy->hit));
             ++taken;
         }
-    return {};
+    return distinct;
 }
 
 // Both channels on one scale: the best match of words is the measure of what a perfect likeness is worth.
@@ -284,20 +222,25 @@ Result<Recalled> Recall::search(const RecallQuery& query) {
     const bool all_there = wait_for_recent(query.deadline_us);
     const auto begun = monotonic_us();
     const auto terms = query_terms(analyzer, query.text, query.now_ms);
-    if (auto done = search_traces(analyzer, query, terms, recalled); !done)
-        return std::unexpected(std::move(done.error()));
+    const auto& tiers = query.tiers;
+    std::size_t distinct = 0;
+    if (const auto limit = tiers ? tiers->traces_and_policies : query.top_k; limit > 0) {
+        auto done = search_traces(analyzer, query, limit, terms, recalled);
+        if (!done)
+            return std::unexpected(std::move(done.error()));
+        distinct = *done;
+    }
     recalled.cut |= !all_there;
     recalled.traces_us = monotonic_us() - begun;
-    std::vector<Hit> objects;
-    if (auto done = search_objects(analyzer, query, terms, objects); !done)
-        return std::unexpected(std::move(done.error()));
+    const auto few = std::min<std::size_t>(query.top_k, 5);
+    auto objects = search_objects(analyzer, tiers.value_or(TierLimits{few, few, few}), terms);
+    if (!objects)
+        return std::unexpected(std::move(objects.error()));
     recalled.objects_us = monotonic_us() - begun - recalled.traces_us;
-    if (!objects.empty()) {
-        std::ranges::move(objects, std::back_inserter(recalled.hits));
-        std::ranges::stable_sort(recalled.hits, std::greater{}, &Hit::score);
-        if (recalled.hits.size() > query.top_k)
-            recalled.hits.resize(query.top_k);
-    }
+    if (!objects->empty())
+        recalled.hits = tiers
+                            ? placed_by_tier(std::move(recalled.hits), distinct, std::move(*objects), *tiers)
+                            : placed(std::move(recalled.hits), distinct, std::move(*objects), query.top_k);
     recalled.injected = injected_context(recalled.hits, query.budget);
     return recalled;
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -331,6 +332,39 @@ TEST(MemoryRecall, a_deadline_is_kept_and_said) {
     auto early = bench.recall->search({.text = "needle", .deadline_us = monotonic_us() + 5'000'000});
     EXPECT_FALSE(early->cut);
     EXPECT_EQ(early->hits.size(), 1U);
+}
+
+// Drawn from traces with the same words, and beside them: what was drawn from them is in the answer as well.
+TEST(MemoryRecall, an_object_that_fits_has_a_place_beside_many_traces_that_fit) {
+    const TempHome home;
+    Bench bench(home);
+    for (int i = 0; i < 60; ++i)
+        bench.add("se_" + std::to_string(i / 4),
+                  "deploy the zeppelin service, attempt " + std::to_string(i) + " of the night", 1000 + i);
+    for (int i = 0; i < 200; ++i)
+        bench.add("se_z", "another matter number " + std::to_string(i), 2000 + i);
+    const auto keep = [&](const char* id, ObjectKind kind, const char* title, const char* body) {
+        ASSERT_TRUE(bench.store->write([&](WriteContext& context) {
+            StoredObject object{.id = id,
+                                .kind = kind,
+                                .title = title,
+                                .body = body,
+                                .status = "active",
+                                .created_at = 1,
+                                .updated_at = 1};
+            return put_object(context, object);
+        }));
+    };
+    keep("sk_1", ObjectKind::skill, "Deploy the zeppelin service", "Run the canary first, then the rest.");
+    keep("po_1", ObjectKind::policy, "Deploys", "Never deploy the zeppelin service on a Friday.");
+    keep("wm_1", ObjectKind::world_model, "Garden",
+         "The roses are behind the shed, which is another matter.");
+    bench.recall->objects_changed();
+    const auto hits = bench.ask("how do I deploy the zeppelin service?");
+    ASSERT_EQ(hits.size(), 10U);
+    EXPECT_EQ(std::ranges::count(hits, "sk_1"), 1);
+    EXPECT_EQ(std::ranges::count(hits, "po_1"), 1);
+    EXPECT_EQ(std::ranges::count(hits, "wm_1"), 0); // has no word of the question
 }
 
 TEST(MemoryRecall, skills_and_world_models_are_hits_of_their_tiers_until_archived) {
