@@ -45,6 +45,15 @@ struct RankingOptions {
     const TermCounts* elsewhere = nullptr;
 };
 
+// What a filter is told of a document.
+struct DocumentPlace {
+    std::int64_t row = 0;
+    std::uint32_t session = 0;
+    std::uint32_t time = 0; // seconds, as far as 32 bits go; before the epoch is the epoch
+};
+using Admit = std::function<bool(const DocumentPlace&)>;
+DocumentPlace document_place(std::int64_t row, std::int64_t session, std::int64_t ts_ms) noexcept;
+
 struct Candidate {
     std::int64_t row = 0;
     float score = 0;        // with neighbours
@@ -78,9 +87,9 @@ public:
     // same thread.
     Result<void> maintain(std::uint32_t least = 4096);
 
+    // `admit` decides on every document that is shown; empty: all are.
     [[nodiscard]] RankedResult search(const std::vector<QueryTerm>& query, const RankingOptions& options,
-                                      const std::function<bool(std::uint32_t session)>& admit,
-                                      std::int64_t deadline_us = 0) const;
+                                      const Admit& admit, std::int64_t deadline_us = 0) const;
 
     [[nodiscard]] TermCounts count(const std::vector<QueryTerm>& query) const;
     [[nodiscard]] std::uint64_t documents() const;

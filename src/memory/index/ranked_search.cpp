@@ -113,17 +113,20 @@ void score_part(const PartView& view, std::vector<WeightedList>& lists, const st
     }
 }
 
-void collect_part(const PartView& view, const RankingOptions& options,
-                  const std::function<bool(std::uint32_t)>& admit, const Accumulator& sums,
-                  std::vector<Candidate>& found) {
+void collect_part(const PartView& view, const RankingOptions& options, const Admit& admit,
+                  const Accumulator& sums, std::vector<Candidate>& found) {
     // The best by their own words: one pass with a heap of as many as are wanted.
     std::vector<std::uint32_t> best;
     const auto better = [&](std::uint32_t one, std::uint32_t other) {
         return sums.scores[one] != sums.scores[other] ? sums.scores[one] > sums.scores[other] : one > other;
     };
+    const auto admitted = [&](std::size_t document) {
+        return !admit || admit({view.base + static_cast<std::int64_t>(document), view.sessions[document],
+                                view.times[document]});
+    };
     for (const auto document : sums.touched) {
         const bool full = best.size() >= options.candidates;
-        if ((full && !better(document, best.front())) || (admit && !admit(view.sessions[document])))
+        if ((full && !better(document, best.front())) || !admitted(document))
             continue;
         if (full) {
             std::ranges::pop_heap(best, better);
@@ -136,7 +139,8 @@ void collect_part(const PartView& view, const RankingOptions& options,
     const auto matched = best.size();
     for (std::size_t i = 0; i < matched; ++i)
         for (const int distance : {-1, 1})
-            if (const auto at = neighbour(view, best[i], distance, options.reach); at >= 0)
+            if (const auto at = neighbour(view, best[i], distance, options.reach);
+                at >= 0 && admitted(static_cast<std::size_t>(at)))
                 best.push_back(static_cast<std::uint32_t>(at));
     std::ranges::sort(best);
     const auto repeated = std::ranges::unique(best);
@@ -204,8 +208,7 @@ TermCounts RankedIndex::count(const std::vector<QueryTerm>& query) const {
 }
 
 RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const RankingOptions& options,
-                                 const std::function<bool(std::uint32_t)>& admit,
-                                 std::int64_t deadline_us) const {
+                                 const Admit& admit, std::int64_t deadline_us) const {
     RankedResult result;
     const std::shared_lock lock(mutex_); // the growing part may not change while we read it
     const auto all = parts();

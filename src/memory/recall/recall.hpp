@@ -122,8 +122,8 @@ private:
     Result<std::size_t> search_traces(Analyzer& analyzer, const RecallQuery& query, std::size_t limit,
                                       const std::vector<QueryTerm>& terms, Recalled& recalled);
 
-    Result<void> add_alike(Database& database, const RecallQuery& query,
-                           const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked);
+    Result<void> add_alike(Database& database, const RecallQuery& query, const Admit& admit,
+                           RankedResult& ranked);
 
     Store& store_;
     OnProgress progress_;

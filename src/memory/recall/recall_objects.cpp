@@ -99,7 +99,9 @@ Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const TierLi
         RankingOptions options;
         options.candidates = limit;
         options.elsewhere = &counts;
-        const auto of_kind = [&](std::uint32_t session) { return objects[session - 1].kind == kind; };
+        const auto of_kind = [&](const DocumentPlace& place) {
+            return objects[place.session - 1].kind == kind;
+        };
         for (const auto& candidate : (*known)->index->search(terms, options, of_kind).candidates) {
             const auto& object = objects[static_cast<std::size_t>(candidate.row) - 1];
             Hit hit{tier_of(kind),
