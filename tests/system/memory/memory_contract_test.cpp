@@ -126,6 +126,8 @@ TEST(MemoryContract, top_k_is_kept_for_each_tier) {
     MemoryProcess memory(home.path());
     for (int i = 0; i < 12; ++i) {
         const auto number = std::to_string(i);
+        memory.call("session.open", {{"agent", "a"}, {"sessionId", "s" + number}});
+        memory.call("episode.open", {{"sessionId", "s" + number}, {"episodeId", "e" + number}});
         memory.call("turn.end", {{"agent", "a"},
                                  {"sessionId", "s" + number},
                                  {"episodeId", "e" + number},
