@@ -54,6 +54,14 @@ TEST(MemoryAnalyzer, forms_of_a_word_meet_in_many_languages) {
         {"東京", "大阪市", false},
         {"acqua dell'Arno", "arno", true},
         {"verres d'eau", "eau", true},
+        {"Ankara'dan geldim", "Ankara", true},
+        {"yarın İzmir’e gidiyoruz", "İzmir", true},
+        {"kod ＡＢＣ １２３", "abc", true},
+        {"number １２３", "123", true},
+        {"ｺｰﾋｰを飲む", "ｺｰﾋｰ", true},
+        {"the ﬁrst oﬃce", "office", true},
+        {"the ﬁrst oﬃce", "first", true},
+        {"They couldn't come", "couldn", false},
         {"cares", "car", false}, // a stem of one language is none of another
     };
     for (const auto& pair : pairs)
@@ -195,7 +203,14 @@ TEST(MemoryDates, words_are_understood_from_where_they_were_said) {
         {"what happened in july", {2022, 7, 1}, {2022, 7, 31}},
         {"in may", {2023, 5, 1}, {2023, 5, 31}},
         {"since feb", {2023, 2, 1}, {2023, 2, 28}},
-        {"last may", {2023, 5, 1}, {2023, 5, 31}},
+        {"last may", {2022, 5, 1}, {2022, 5, 31}}, // not the one that it is
+        {"last April", {2023, 4, 1}, {2023, 4, 30}},
+        {"yesterday’s lunch", {2023, 5, 24}, {2023, 5, 24}},
+        {"“yesterday”", {2023, 5, 24}, {2023, 5, 24}},
+        {"what we did “last week”", {2023, 5, 15}, {2023, 5, 21}},
+        {"May 10–12", {2023, 5, 10}, {2023, 5, 12}},
+        {"May 10-12, 2021", {2021, 5, 10}, {2021, 5, 12}},
+        {"last Tuesday’s dinner", {2023, 5, 23}, {2023, 5, 23}},
         {"qu'avons-nous fait en mai", {2023, 5, 1}, {2023, 5, 31}},
         {"qué hicimos en mayo", {2023, 5, 1}, {2023, 5, 31}},
         {"o que fizemos em maio", {2023, 5, 1}, {2023, 5, 31}},

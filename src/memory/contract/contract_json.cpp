@@ -79,6 +79,8 @@ json::object to_json(const StoredObject& object) {
         shown["invocationGuide"] = object.body;
         shown["trialsAttempted"] = object.trials;
     }
+    if (object.kind == ObjectKind::policy)
+        shown.emplace("procedure", object.body); // unless its data names one
     shown["status"] = object.status;
     shown["createdAt"] = object.created_at;
     shown["updatedAt"] = object.updated_at;

@@ -30,18 +30,21 @@ void reading(const CallPointer& call, Read read) {
     });
 }
 
-// topK is a number, or one per tier (then their sum).
-std::optional<std::size_t> top_k_of(const CallPointer& call) {
+// topK is a number for all tiers together, or an object with one for each tier; a tier that is not named in
+// it is not asked for.
+void read_top_k(const CallPointer& call, RecallQuery& query) {
     const auto* given = call->params().if_contains("topK");
-    if (given == nullptr || !given->is_object()) {
-        const auto number = call->integer("topK", false, 1, 200);
-        return static_cast<std::size_t>(number.value_or(10));
+    if (given == nullptr || !given->is_object() || given->get_object().empty()) {
+        if (given != nullptr && !given->is_object())
+            query.top_k = static_cast<std::size_t>(call->integer("topK", false, 1, 200).value_or(10));
+        return;
     }
-    std::int64_t sum = 0;
-    for (const auto& member : given->get_object())
-        if (member.value().is_int64() && member.value().get_int64() >= 0)
-            sum += std::min<std::int64_t>(member.value().get_int64(), 200);
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(sum, 1, 200));
+    const auto limit = [&](const char* tier) {
+        const auto* value = given->get_object().if_contains(tier);
+        const auto asked = value != nullptr && value->is_int64() ? value->get_int64() : 0;
+        return static_cast<std::size_t>(std::clamp<std::int64_t>(asked, 0, 200));
+    };
+    query.tiers = TierLimits{limit("tier1"), limit("tier2"), limit("tier3")};
 }
 
 template <class Value>
@@ -105,10 +108,9 @@ void memory_search(const CallPointer& call) {
     }
     if (call->bad())
         return;
-    const auto top_k = top_k_of(call);
+    read_top_k(call, *query);
     if (call->bad())
         return;
-    query->top_k = *top_k;
     query->now_ms = now_ms();
     reading(call, [call, query, agent, session_id, episode_id](Database& database) -> Result<void> {
         auto session = session_row_of(database, session_id);

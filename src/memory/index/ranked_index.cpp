@@ -51,6 +51,11 @@ int level_of(const SegmentFile& segment) {
 
 } // namespace
 
+DocumentPlace document_place(std::int64_t row, std::int64_t session, std::int64_t ts_ms) noexcept {
+    return {row, static_cast<std::uint32_t>(session),
+            static_cast<std::uint32_t>(std::clamp<std::int64_t>(ts_ms / 1000, 0, 0xffff'ffffLL))};
+}
+
 Result<std::unique_ptr<RankedIndex>> RankedIndex::open(const std::string& directory) {
     std::unique_ptr<RankedIndex> index(new RankedIndex(directory));
     if (!directory.empty())
@@ -108,8 +113,7 @@ std::int64_t RankedIndex::next_row() const {
 void RankedIndex::add(std::int64_t row, std::uint32_t session, std::int64_t ts_ms,
                       std::vector<std::uint64_t>& terms) {
     const std::unique_lock lock(mutex_);
-    const auto seconds = std::clamp<std::int64_t>(ts_ms / 1000, 0, 0xffff'ffffLL);
-    growing_->add(row, session, static_cast<std::uint32_t>(seconds), terms);
+    growing_->add(row, session, document_place(row, session, ts_ms).time, terms);
 }
 
 void RankedIndex::remove(std::int64_t row) {

@@ -25,6 +25,12 @@ struct QueryTerm {
     bool variant = false;
 };
 
+// In how many documents the words of a question are: by group of its terms.
+struct TermCounts {
+    std::uint64_t documents = 0; // all there are
+    std::vector<std::uint64_t> in_group;
+};
+
 struct RankingOptions {
     float k1 = 0.9F;
     float b = 0.4F;
@@ -34,7 +40,19 @@ struct RankingOptions {
     std::vector<float> after = {0.30F, 0.12F};
     std::size_t candidates = 200;
     std::uint32_t reach = 64; // rows looked through for a neighbour, when conversations are interleaved
+    // Documents of another index that count for how rare a word is, so that the scores of both can be
+    // compared.
+    const TermCounts* elsewhere = nullptr;
 };
+
+// What a filter is told of a document.
+struct DocumentPlace {
+    std::int64_t row = 0;
+    std::uint32_t session = 0;
+    std::uint32_t time = 0; // seconds, as far as 32 bits go; before the epoch is the epoch
+};
+using Admit = std::function<bool(const DocumentPlace&)>;
+DocumentPlace document_place(std::int64_t row, std::int64_t session, std::int64_t ts_ms) noexcept;
 
 struct Candidate {
     std::int64_t row = 0;
@@ -69,10 +87,11 @@ public:
     // same thread.
     Result<void> maintain(std::uint32_t least = 4096);
 
+    // `admit` decides on every document that is shown; empty: all are.
     [[nodiscard]] RankedResult search(const std::vector<QueryTerm>& query, const RankingOptions& options,
-                                      const std::function<bool(std::uint32_t session)>& admit,
-                                      std::int64_t deadline_us = 0) const;
+                                      const Admit& admit, std::int64_t deadline_us = 0) const;
 
+    [[nodiscard]] TermCounts count(const std::vector<QueryTerm>& query) const;
     [[nodiscard]] std::uint64_t documents() const;
     [[nodiscard]] std::size_t files() const;
     // False when a file does not match its checksum.

@@ -113,17 +113,20 @@ void score_part(const PartView& view, std::vector<WeightedList>& lists, const st
     }
 }
 
-void collect_part(const PartView& view, const RankingOptions& options,
-                  const std::function<bool(std::uint32_t)>& admit, const Accumulator& sums,
-                  std::vector<Candidate>& found) {
+void collect_part(const PartView& view, const RankingOptions& options, const Admit& admit,
+                  const Accumulator& sums, std::vector<Candidate>& found) {
     // The best by their own words: one pass with a heap of as many as are wanted.
     std::vector<std::uint32_t> best;
     const auto better = [&](std::uint32_t one, std::uint32_t other) {
         return sums.scores[one] != sums.scores[other] ? sums.scores[one] > sums.scores[other] : one > other;
     };
+    const auto admitted = [&](std::size_t document) {
+        return !admit || admit({view.base + static_cast<std::int64_t>(document), view.sessions[document],
+                                view.times[document]});
+    };
     for (const auto document : sums.touched) {
         const bool full = best.size() >= options.candidates;
-        if ((full && !better(document, best.front())) || (admit && !admit(view.sessions[document])))
+        if ((full && !better(document, best.front())) || !admitted(document))
             continue;
         if (full) {
             std::ranges::pop_heap(best, better);
@@ -136,7 +139,8 @@ void collect_part(const PartView& view, const RankingOptions& options,
     const auto matched = best.size();
     for (std::size_t i = 0; i < matched; ++i)
         for (const int distance : {-1, 1})
-            if (const auto at = neighbour(view, best[i], distance, options.reach); at >= 0)
+            if (const auto at = neighbour(view, best[i], distance, options.reach);
+                at >= 0 && admitted(static_cast<std::size_t>(at)))
                 best.push_back(static_cast<std::uint32_t>(at));
     std::ranges::sort(best);
     const auto repeated = std::ranges::unique(best);
@@ -156,28 +160,28 @@ void collect_part(const PartView& view, const RankingOptions& options,
     }
 }
 
-} // namespace
+using Parts = std::vector<std::shared_ptr<const IndexPart>>;
 
-RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const RankingOptions& options,
-                                 const std::function<bool(std::uint32_t)>& admit,
-                                 std::int64_t deadline_us) const {
-    RankedResult result;
-    const std::shared_lock lock(mutex_); // the growing part may not change while we read it
-    const auto all = parts();
-    std::uint64_t documents = 0;
-    std::uint64_t length = 0;
+// The list of each term of the query in each part, and how many documents they are.
+struct Looked {
+    std::vector<std::vector<PostingList>> lists;
+    TermCounts counts;
+    std::uint64_t length = 0; // of all documents, in terms
+};
+
+Looked look_up(const Parts& all, const std::vector<QueryTerm>& query) {
+    Looked looked;
     for (const auto& part : all) {
-        documents += part->view().filled;
-        length += part->view().length;
+        looked.counts.documents += part->view().filled;
+        looked.length += part->view().length;
     }
-    if (documents == 0 || query.empty())
-        return result;
-
     std::uint32_t groups = 0;
     for (const auto& term : query)
         groups = std::max(groups, term.group + 1);
-    std::vector<std::uint64_t> in_group(groups, 0);
-    std::vector<std::vector<PostingList>> lists(all.size(), std::vector<PostingList>(query.size()));
+    looked.counts.in_group.assign(groups, 0);
+    if (looked.counts.documents == 0)
+        return looked;
+    looked.lists.assign(all.size(), std::vector<PostingList>(query.size()));
     const auto occurs = [&](std::uint64_t term) {
         return std::ranges::any_of(all, [&](const auto& part) { return part->find(term).documents > 0; });
     };
@@ -190,12 +194,39 @@ RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const Rank
         for (std::size_t t = 0; t < query.size(); ++t) {
             if (left_out[t])
                 continue;
-            lists[p][t] = all[p]->find(query[t].term);
-            in_group[query[t].group] += lists[p][t].documents;
+            looked.lists[p][t] = all[p]->find(query[t].term);
+            looked.counts.in_group[query[t].group] += looked.lists[p][t].documents;
         }
+    return looked;
+}
+
+} // namespace
+
+TermCounts RankedIndex::count(const std::vector<QueryTerm>& query) const {
+    const std::shared_lock lock(mutex_);
+    return look_up(parts(), query).counts;
+}
+
+RankedResult RankedIndex::search(const std::vector<QueryTerm>& query, const RankingOptions& options,
+                                 const Admit& admit, std::int64_t deadline_us) const {
+    RankedResult result;
+    const std::shared_lock lock(mutex_); // the growing part may not change while we read it
+    const auto all = parts();
+    const auto looked = look_up(all, query);
+    const auto& lists = looked.lists;
+    if (looked.counts.documents == 0 || query.empty())
+        return result;
+    auto documents = looked.counts.documents;
+    auto in_group = looked.counts.in_group;
+    if (options.elsewhere != nullptr) {
+        documents += options.elsewhere->documents;
+        for (std::size_t group = 0; group < in_group.size(); ++group)
+            in_group[group] += options.elsewhere->in_group[group];
+    }
 
     std::array<float, 256> norms{};
-    const float average = std::max(1.0F, static_cast<float>(length) / static_cast<float>(documents));
+    const float average =
+        std::max(1.0F, static_cast<float>(looked.length) / static_cast<float>(looked.counts.documents));
     for (std::size_t code = 0; code < norms.size(); ++code)
         norms[code] = options.k1 *
                       (1 - options.b + options.b * length_of_code(static_cast<std::uint8_t>(code)) / average);

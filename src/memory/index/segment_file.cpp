@@ -21,9 +21,10 @@ using core::cat;
 namespace {
 
 // "hafseg" and the number of the format, which counts the terms' meaning as well as the layout: 02, words
-// carry their language, and signs that can be words stand alone. A file of another number is removed, and its
-// rows are indexed again from the store.
-constexpr std::uint64_t magic = 0x3230'6765'7366'6168ULL;
+// carry their language, and signs that can be words stand alone; 03, names before an apostrophe, full-width
+// letters and ligatures are words, and dates are seen beside typographic signs. A file of another number is
+// removed, and its rows are indexed again from the store.
+constexpr std::uint64_t magic = 0x3330'6765'7366'6168ULL;
 
 struct Header {
     std::uint64_t magic;

@@ -15,21 +15,30 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace holdfast::memory {
 
+// How many hits of each tier at most; 0: the tier is not searched.
+struct TierLimits {
+    std::size_t skills = 0;
+    std::size_t traces_and_policies = 0;
+    std::size_t world_models = 0;
+};
+
 struct RecallQuery {
     std::string text;
-    std::int64_t now_ms = 0; // what "last Tuesday" is relative to
-    std::size_t top_k = 10;
-    std::int64_t session_row = 0; // only this session; 0: all
-    std::int64_t episode_row = 0; // only this episode; 0: all
-    std::string agent = {};       // only sessions of this agent; empty: all
-    std::string name_space = {};  // only sessions of this namespace (as stored); empty: all
-    std::int64_t from_ms = 0;     // only traces of that time; 0: open
+    std::int64_t now_ms = 0;              // what "last Tuesday" is relative to
+    std::size_t top_k = 10;               // of all tiers together
+    std::optional<TierLimits> tiers = {}; // instead of top_k
+    std::int64_t session_row = 0;         // only this session; 0: all
+    std::int64_t episode_row = 0;         // only this episode; 0: all
+    std::string agent = {};               // only sessions of this agent; empty: all
+    std::string name_space = {};          // only sessions of this namespace (as stored); empty: all
+    std::int64_t from_ms = 0;             // only traces of that time; 0: open
     std::int64_t until_ms = 0;
     std::int64_t deadline_us = 0; // monotonic; 0: none
     std::size_t budget = 4000;    // bytes of injected context
@@ -44,6 +53,7 @@ struct Hit {
     std::int64_t ts = 0;
     std::string session_id = {};
     std::string episode_id = {};
+    float weight = 0; // the score before it was brought to 0..1
 };
 
 struct Recalled {
@@ -104,13 +114,16 @@ private:
     bool wait_for_recent(std::int64_t deadline_us);
     // Indexes up to `limit` rows that are not yet; false when there was none.
     Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
-    Result<void> search_objects(Analyzer& analyzer, const RecallQuery& query,
-                                const std::vector<QueryTerm>& terms, std::vector<Hit>& hits);
-    Result<void> search_traces(Analyzer& analyzer, const RecallQuery& query,
-                               const std::vector<QueryTerm>& terms, Recalled& recalled);
+    Result<std::shared_ptr<ObjectIndex>> objects(Analyzer& analyzer);
+    // The best of each kind, `limits` of them, best first.
+    Result<std::vector<Hit>> search_objects(Analyzer& analyzer, const TierLimits& limits,
+                                            const std::vector<QueryTerm>& terms);
+    // Appends up to `limit` hits, near-copies last, and says how many are none.
+    Result<std::size_t> search_traces(Analyzer& analyzer, const RecallQuery& query, std::size_t limit,
+                                      const std::vector<QueryTerm>& terms, Recalled& recalled);
 
-    Result<void> add_alike(Database& database, const RecallQuery& query,
-                           const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked);
+    Result<void> add_alike(Database& database, const RecallQuery& query, const Admit& admit,
+                           RankedResult& ranked);
 
     Store& store_;
     OnProgress progress_;
@@ -142,6 +155,19 @@ void document_terms(Analyzer& analyzer, std::string_view text, std::int64_t ts,
 // About `length` bytes of the text with as many of the query's terms in view as possible, cut at words.
 std::string snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<QueryTerm>& query,
                        std::size_t length, std::vector<std::uint64_t>* terms_of_text = nullptr);
+
+// A score of the ranking as it is shown: 0 to 1.
+double shown_score(float weight) noexcept;
+
+// One list of both, by score, with at most `top_k` entries. The traces behind the first `distinct` are
+// near-copies and stay last. Of each kind of object the best has a place, if it fits about as well as the
+// best hit and there are three places or more for each such object: objects are few and say in one what many
+// traces say, and the traces that they were drawn from would fill all places with the same words.
+std::vector<Hit> placed(std::vector<Hit> traces, std::size_t distinct, std::vector<Hit> objects,
+                        std::size_t top_k);
+// The same with a number of places for each tier.
+std::vector<Hit> placed_by_tier(std::vector<Hit> traces, std::size_t distinct, std::vector<Hit> objects,
+                                const TierLimits& limits);
 
 // The hits as one block for a prompt: marked as data, within the budget, one line each, and nothing in any
 // field of a hit can close the block or begin a line. A hit that does not fit is left out.

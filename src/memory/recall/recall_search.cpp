@@ -8,35 +8,17 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace holdfast::memory {
 
 using core::cat;
 
-// Policies, world models and skills are few: their index is made whole when one of them has changed.
-struct Recall::ObjectIndex {
-    std::uint64_t version = 0;
-    std::unique_ptr<RankedIndex> index;
-    std::vector<StoredObject> objects; // row n of the index is objects[n - 1]
-};
-
 namespace {
 
 constexpr std::size_t snippet_length = 280;
-constexpr std::size_t title_length = 120; // of a policy, world model or skill: it may be a whole page
-constexpr std::int64_t most_objects = 20'000;
-
-double presented(float score) {
-    return std::round(static_cast<double>(score) / (static_cast<double>(score) + 6) * 1e4) / 1e4;
-}
-
-const char* kind_name(ObjectKind kind) {
-    return kind == ObjectKind::skill ? "skill" : kind == ObjectKind::policy ? "policy" : "world-model";
-}
-
-int tier_of(ObjectKind kind) {
-    return kind == ObjectKind::skill ? 1 : kind == ObjectKind::policy ? 2 : 3;
-}
+constexpr std::size_t candidates_behind_copies = 2000;
+constexpr std::int64_t most_of_episode = 100'000; // rows
 
 struct Row {
     Hit hit;
@@ -44,25 +26,61 @@ struct Row {
     std::string text;
 };
 
-// Which sessions a query may see. Asked for each match, so each session's row is read once.
-class SessionFilter {
+// Which traces a query may see, as far as the index can tell: by session, by second and by row. Asked for
+// each match, so each session's row is read once, and the rows of an episode before.
+class RowFilter {
 public:
-    SessionFilter(Database& database, const RecallQuery& query)
-        : database_(database)
-        , query_(query) {}
-    [[nodiscard]] bool needed() const {
-        return query_.session_row != 0 || !query_.agent.empty() || !query_.name_space.empty();
+    static Result<RowFilter> make(Database& database, const RecallQuery& query) {
+        RowFilter filter(database, query);
+        if (query.episode_row != 0)
+            if (auto read = filter.read_episode(); !read)
+                return std::unexpected(std::move(read.error()));
+        return filter;
     }
-    bool admits(std::uint32_t session) {
+    [[nodiscard]] bool needed() const {
+        return by_session() || query_.episode_row != 0 || query_.from_ms != 0 || query_.until_ms != 0;
+    }
+    bool admits(const DocumentPlace& place) {
+        const std::int64_t second = place.time;
+        if ((query_.from_ms != 0 && second < query_.from_ms / 1000) ||
+            (query_.until_ms != 0 && second > std::max<std::int64_t>(0, query_.until_ms / 1000)))
+            return false;
+        if (query_.episode_row != 0 && !std::ranges::binary_search(episode_, place.row))
+            return false;
         if (query_.session_row != 0)
-            return session == static_cast<std::uint32_t>(query_.session_row);
-        const auto [found, fresh] = known_.try_emplace(session, false);
+            return place.session == static_cast<std::uint32_t>(query_.session_row);
+        if (!by_session())
+            return true;
+        const auto [found, fresh] = known_.try_emplace(place.session, false);
         if (fresh)
-            found->second = look_up(session);
+            found->second = look_up(place.session);
         return found->second;
     }
 
 private:
+    RowFilter(Database& database, const RecallQuery& query)
+        : database_(database)
+        , query_(query) {}
+    [[nodiscard]] bool by_session() const {
+        return query_.session_row != 0 || !query_.agent.empty() || !query_.name_space.empty();
+    }
+    Result<void> read_episode() {
+        auto rows = database_.prepare("SELECT row FROM traces WHERE episode=?1 ORDER BY ts DESC LIMIT ?2");
+        if (!rows)
+            return std::unexpected(std::move(rows.error()));
+        (*rows)->bind(1, query_.episode_row).bind(2, most_of_episode);
+        const ScopedReset reset(**rows);
+        for (;;) {
+            auto step = (*rows)->step();
+            if (!step)
+                return std::unexpected(std::move(step.error()));
+            if (!*step)
+                break;
+            episode_.push_back((*rows)->integer(0));
+        }
+        std::ranges::sort(episode_);
+        return {};
+    }
     bool look_up(std::uint32_t session) {
         auto row = database_.prepare("SELECT agent, namespace FROM sessions WHERE row=?1");
         if (!row)
@@ -76,6 +94,7 @@ private:
     Database& database_;
     const RecallQuery& query_;
     std::unordered_map<std::uint32_t, bool> known_;
+    std::vector<std::int64_t> episode_;
 };
 
 Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate, const RecallQuery& query) {
@@ -135,120 +154,135 @@ double likeness(const std::vector<std::uint64_t>& a, const std::vector<std::uint
     return static_cast<double>(common) / static_cast<double>(a.size() + b.size() - common);
 }
 
+// The rows that say something different, out of batches that come one after another; copies are kept aside.
+class Choice {
+public:
+    Choice(Analyzer& analyzer, const std::vector<QueryTerm>& terms, std::size_t limit)
+        : analyzer_(analyzer)
+        , terms_(terms)
+        , limit_(limit) {}
+
+    void add(std::vector<Row> rows) {
+        std::ranges::stable_sort(rows, std::greater{}, &Row::score);
+        for (auto& row : rows)
+            if (hits_.size() < limit_)
+                add(std::move(row));
+    }
+    // There were copies, and there is room for what they may have kept out. Reading is bounded by the text
+    // as well as by the rows: these can be long.
+    [[nodiscard]] bool wants_more() const {
+        constexpr std::size_t most_text = 256 * 1024;
+        return copied_ && hits_.size() < limit_ && text_read_ < most_text;
+    }
+    // Appends them, best first, then copies while there is room; says how many are none.
+    std::size_t finish(std::vector<Hit>& hits) {
+        std::ranges::stable_sort(hits_, std::greater{}, &Hit::weight);
+        const auto distinct = hits_.size();
+        std::ranges::move(hits_, std::back_inserter(hits));
+        copies_.resize(std::min(copies_.size(), limit_ - distinct));
+        std::ranges::move(copies_, std::back_inserter(hits));
+        return distinct;
+    }
+
+private:
+    void add(Row row) {
+        row.hit.score = shown_score(row.score);
+        row.hit.weight = row.score;
+        const auto [same, fresh] = snippets_.try_emplace(row.text);
+        std::vector<std::uint64_t> own;
+        if (fresh) {
+            same->second = snippet_of(analyzer_, row.text, terms_, snippet_length, &own);
+            std::ranges::sort(own);
+        }
+        text_read_ += row.text.size();
+        row.hit.snippet = same->second;
+        if (!fresh ||
+            std::ranges::any_of(words_, [&](const auto& other) { return likeness(own, other) > 0.9; })) {
+            copied_ = true;
+            if (copies_.size() < limit_)
+                copies_.push_back(std::move(row.hit));
+            return;
+        }
+        words_.push_back(std::move(own));
+        hits_.push_back(std::move(row.hit));
+    }
+
+    Analyzer& analyzer_;
+    const std::vector<QueryTerm>& terms_;
+    std::size_t limit_;
+    std::vector<Hit> hits_;
+    std::vector<Hit> copies_;
+    bool copied_ = false;
+    std::size_t text_read_ = 0;
+    std::vector<std::vector<std::uint64_t>> words_;         // of each hit, sorted
+    std::unordered_map<std::string, std::string> snippets_; // by text: an exact copy costs no analysis
+};
+
 } // namespace
 
-Result<void> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query,
-                                    const std::vector<QueryTerm>& terms, std::vector<Hit>& hits) {
-    std::shared_ptr<ObjectIndex> objects;
-    {
-        const std::lock_guard lock(objects_mutex_);
-        const auto version = objects_version_.load();
-        if (!objects_ || objects_->version != version) {
-            auto fresh = std::make_shared<ObjectIndex>();
-            fresh->version = version;
-            fresh->index = std::move(*RankedIndex::open(""));
-            auto reader = store_.reader();
-            if (!reader)
-                return std::unexpected(std::move(reader.error()));
-            for (const auto kind : {ObjectKind::skill, ObjectKind::policy, ObjectKind::world_model}) {
-                auto list = list_objects(**reader, kind, "", "", most_objects, 0);
-                if (!list)
-                    return std::unexpected(std::move(list.error()));
-                for (auto& object : *list)
-                    if (object.status != "archived")
-                        fresh->objects.push_back(std::move(object));
-            }
-            std::vector<std::uint64_t> own;
-            for (std::size_t i = 0; i < fresh->objects.size(); ++i) {
-                own.clear();
-                document_terms(analyzer, cat(fresh->objects[i].title, "\n", fresh->objects[i].body), 0, own);
-                // Each in a conversation of its own: objects have no neighbours.
-                fresh->index->add(static_cast<std::int64_t>(i) + 1, static_cast<std::uint32_t>(i) + 1, 0,
-                                  own);
-            }
-            objects_ = std::move(fresh);
-        }
-        objects = objects_;
-    }
-    if (objects->objects.empty())
-        return {};
-    RankingOptions options;
-    options.candidates = std::min<std::size_t>(query.top_k, 5);
-    for (const auto& candidate : objects->index->search(terms, options, {}).candidates) {
-        const auto& object = objects->objects[static_cast<std::size_t>(candidate.row) - 1];
-        hits.push_back({tier_of(object.kind), kind_name(object.kind), object.id, presented(candidate.score),
-                        cat(cut_at_character(object.title, title_length), ": ",
-                            snippet_of(analyzer, object.body, terms, snippet_length)),
-                        object.updated_at});
-    }
-    return {};
+double shown_score(float weight) noexcept {
+    return std::round(static_cast<double>(weight) / (static_cast<double>(weight) + 6) * 1e4) / 1e4;
 }
 
-Result<void> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query,
-                                   const std::vector<QueryTerm>& terms, Recalled& recalled) {
+Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery& query, std::size_t limit,
+                                          const std::vector<QueryTerm>& terms, Recalled& recalled) {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    SessionFilter filter(**reader, query);
-    std::function<bool(std::uint32_t)> admit;
-    if (filter.needed())
-        admit = [&](std::uint32_t session) { return filter.admits(session); };
+    auto filter = RowFilter::make(**reader, query);
+    if (!filter)
+        return std::unexpected(std::move(filter.error()));
+    Admit admit;
+    if (filter->needed())
+        admit = [&](const DocumentPlace& place) { return filter->admits(place); };
     RankingOptions options;
-    // Filters that the index does not know are applied to the rows: more candidates make up for what they
-    // drop.
-    const bool row_filter = query.episode_row != 0 || query.from_ms != 0 || query.until_ms != 0;
-    options.candidates = row_filter ? 2000 : std::max<std::size_t>(100, query.top_k * 2);
+    options.candidates = std::max<std::size_t>(100, limit * 2);
     auto ranked = index_->search(terms, options, admit, query.deadline_us);
     if (channel_)
         if (auto added = add_alike(**reader, query, admit, ranked); !added)
-            return added;
+            return std::unexpected(std::move(added.error()));
     recalled.cut = ranked.cut;
-    std::vector<Row> rows;
-    // A few more than asked for: feedback and recency reorder them, copies fall out.
-    const std::size_t wanted = query.top_k + query.top_k / 2 + 5;
-    for (const auto& candidate : ranked.candidates) {
-        if (rows.size() >= wanted)
-            break;
-        if (query.deadline_us != 0 && monotonic_us() > query.deadline_us) {
-            recalled.cut = true;
-            break;
+    Choice choice(analyzer, terms, limit);
+    // A few more than asked for: feedback and recency reorder them.
+    const std::size_t batch = limit + limit / 2 + 5;
+    std::unordered_set<std::int64_t> known; // looked at before the index was asked for more
+    for (std::size_t next = 0;;) {
+        std::vector<Row> rows;
+        for (; next < ranked.candidates.size() && rows.size() < batch; ++next) {
+            if (query.deadline_us != 0 && monotonic_us() > query.deadline_us) {
+                recalled.cut = true;
+                break;
+            }
+            if (known.contains(ranked.candidates[next].row))
+                continue;
+            auto row = fetch(**reader, ranked.candidates[next], query);
+            if (!row)
+                return std::unexpected(std::move(row.error()));
+            if (*row)
+                rows.push_back(std::move(**row));
         }
-        auto row = fetch(**reader, candidate, query);
-        if (!row)
-            return std::unexpected(std::move(row.error()));
-        if (*row)
-            rows.push_back(std::move(**row));
-    }
-    std::ranges::stable_sort(rows, std::greater{}, &Row::score);
-    std::vector<std::vector<std::uint64_t>> chosen;
-    std::vector<Row*> copies;
-    std::size_t taken = 0;
-    for (auto& row : rows) {
-        if (taken >= query.top_k)
+        choice.add(std::move(rows));
+        // What is said every day in the same words must not hide what was said once: behind copies the
+        // search goes on, so far.
+        if (recalled.cut || !choice.wants_more())
             break;
-        std::vector<std::uint64_t> own;
-        row.hit.snippet = snippet_of(analyzer, row.text, terms, snippet_length, &own);
-        row.hit.score = presented(row.score);
-        std::ranges::sort(own);
-        if (std::ranges::any_of(chosen, [&](const auto& other) { return likeness(own, other) > 0.9; })) {
-            copies.push_back(&row);
+        if (next < ranked.candidates.size())
             continue;
-        }
-        chosen.push_back(std::move(own));
-        recalled.hits.push_back(std::move(row.hit));
-        ++taken;
+        if (options.candidates >= candidates_behind_copies || ranked.candidates.size() < options.candidates)
+            break;
+        for (const auto& candidate : ranked.candidates)
+            known.insert(candidate.row);
+        options.candidates = candidates_behind_copies;
+        ranked = index_->search(terms, options, admit, query.deadline_us);
+        recalled.cut |= ranked.cut;
+        next = 0;
     }
-    for (auto* copy : copies)
-        if (taken < query.top_k) {
-            recalled.hits.push_back(std::move(copy->hit));
-            ++taken;
-        }
-    return {};
+    return choice.finish(recalled.hits);
 }
 
 // Both channels on one scale: the best match of words is the measure of what a perfect likeness is worth.
-Result<void> Recall::add_alike(Database& database, const RecallQuery& query,
-                               const std::function<bool(std::uint32_t)>& admit, RankedResult& ranked) {
+Result<void> Recall::add_alike(Database& database, const RecallQuery& query, const Admit& admit,
+                               RankedResult& ranked) {
     constexpr std::size_t most_alike = 100;
     constexpr float without_words = 6; // what the best is worth when no word matched
     const auto alike = channel_(query.text, most_alike, query.deadline_us, ranked.cut);
@@ -263,13 +297,14 @@ Result<void> Recall::add_alike(Database& database, const RecallQuery& query,
             found->second->score += bonus;
             continue;
         }
-        auto session = database.prepare("SELECT session FROM traces WHERE row=?1");
+        auto session = database.prepare("SELECT session, ts FROM traces WHERE row=?1");
         if (!session)
             return std::unexpected(std::move(session.error()));
         (*session)->bind(1, like.row);
         const ScopedReset reset(**session);
         const auto step = (*session)->step();
-        if (step && *step && (!admit || admit(static_cast<std::uint32_t>((*session)->integer(0)))))
+        if (step && *step &&
+            (!admit || admit(document_place(like.row, (*session)->integer(0), (*session)->integer(1)))))
             fresh.push_back({.row = like.row, .score = bonus});
     }
     ranked.candidates.insert(ranked.candidates.end(), fresh.begin(), fresh.end());
@@ -284,20 +319,25 @@ Result<Recalled> Recall::search(const RecallQuery& query) {
     const bool all_there = wait_for_recent(query.deadline_us);
     const auto begun = monotonic_us();
     const auto terms = query_terms(analyzer, query.text, query.now_ms);
-    if (auto done = search_traces(analyzer, query, terms, recalled); !done)
-        return std::unexpected(std::move(done.error()));
+    const auto& tiers = query.tiers;
+    std::size_t distinct = 0;
+    if (const auto limit = tiers ? tiers->traces_and_policies : query.top_k; limit > 0) {
+        auto done = search_traces(analyzer, query, limit, terms, recalled);
+        if (!done)
+            return std::unexpected(std::move(done.error()));
+        distinct = *done;
+    }
     recalled.cut |= !all_there;
     recalled.traces_us = monotonic_us() - begun;
-    std::vector<Hit> objects;
-    if (auto done = search_objects(analyzer, query, terms, objects); !done)
-        return std::unexpected(std::move(done.error()));
+    const auto few = std::min<std::size_t>(query.top_k, 5);
+    auto objects = search_objects(analyzer, tiers.value_or(TierLimits{few, few, few}), terms);
+    if (!objects)
+        return std::unexpected(std::move(objects.error()));
     recalled.objects_us = monotonic_us() - begun - recalled.traces_us;
-    if (!objects.empty()) {
-        std::ranges::move(objects, std::back_inserter(recalled.hits));
-        std::ranges::stable_sort(recalled.hits, std::greater{}, &Hit::score);
-        if (recalled.hits.size() > query.top_k)
-            recalled.hits.resize(query.top_k);
-    }
+    if (!objects->empty())
+        recalled.hits = tiers
+                            ? placed_by_tier(std::move(recalled.hits), distinct, std::move(*objects), *tiers)
+                            : placed(std::move(recalled.hits), distinct, std::move(*objects), query.top_k);
     recalled.injected = injected_context(recalled.hits, query.budget);
     return recalled;
 }

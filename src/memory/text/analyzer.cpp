@@ -43,14 +43,32 @@ bool is_apostrophe(char32_t code) noexcept {
     return code == '\'' || code == 0x2019;
 }
 
+// Ankara'dan, İzmir'e: Turkish parts a name from its ending by an apostrophe. The name's length in bytes; 0
+// when there is none, or what follows is English (they're, couldn't) or the name too short to be one
+// (L'Aquila).
+std::uint32_t name_before_apostrophe(std::string_view word) {
+    constexpr std::size_t shortest = 3;
+    for (std::size_t at = 0; at < word.size();) {
+        const auto begin = at;
+        if (!is_apostrophe(decode(word, at)))
+            continue;
+        constexpr std::string_view english[] = {"s", "t", "re", "ve", "ll", "d", "m"};
+        const bool ending = std::ranges::find(english, word.substr(at)) == std::end(english);
+        return begin >= shortest && ending ? static_cast<std::uint32_t>(begin) : 0;
+    }
+    return 0;
+}
+
 } // namespace
 
 void Analyzer::lower(std::string_view text, std::string& out) const {
     out.clear();
     for (std::size_t at = 0; at < text.size();) {
-        const char32_t code = decode(text, at);
+        const char32_t code = plain_width(decode(text, at));
         if (is_apostrophe(code))
             out += '\'';
+        else if (const auto letters = ligature(code); !letters.empty())
+            out += letters;
         else if (!is_mark(code))
             encode(to_lower(code), out);
     }
@@ -218,6 +236,10 @@ void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::siz
         const auto main = language_of(piece.script);
         const auto languages = piece.script == Script::latin ? latin : Languages{main, main};
         add_word(text, piece, languages, number, terms);
+        if (const auto name = name_before_apostrophe(text.substr(piece.begin, piece.end - piece.begin));
+            piece.upper_first && name > 0)
+            add_word(text, {piece.begin, piece.begin + name, piece.script, true, false, piece.sentence_start},
+                     languages, number, terms);
         // getUserName also as get, user, name.
         if (piece.identifier) {
             std::uint32_t start = piece.begin;

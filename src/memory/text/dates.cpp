@@ -1,5 +1,7 @@
 #include "memory/text/dates.hpp"
 
+#include "memory/text/letters.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -51,20 +53,32 @@ struct Word {
     bool capital = false;
 };
 
+// How many bytes the letter, digit or mark there has; 0 when it is something else.
+std::size_t letter_at(std::string_view text, std::size_t at) {
+    const auto begin = at;
+    const auto code = decode(text, at);
+    return script_of(code) != Script::none || (code >= 0x80 && is_mark(code)) ? at - begin : 0;
+}
+
 std::vector<Word> words_of(std::string_view text) {
     std::vector<Word> words;
     for (std::size_t at = 0; at < text.size();) {
         const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-        if (std::isalnum(byte(at)) == 0 && byte(at) < 0x80) {
-            ++at;
+        // Typographic quotes, apostrophes and dashes part words as the plain ones do.
+        if (const auto length = letter_at(text, at); length == 0) {
+            (void)decode(text, at);
             continue;
         }
         const std::size_t begin = at;
         const bool digits = std::isdigit(byte(at)) != 0;
         Word word{"", static_cast<std::uint32_t>(begin), 0, -1, true, std::isupper(byte(at)) != 0};
-        while (at < text.size() &&
-               (byte(at) >= 0x80 || (digits ? std::isdigit(byte(at)) : std::isalpha(byte(at))) != 0))
-            word.text += static_cast<char>(std::tolower(byte(at++)));
+        while (at < text.size()) {
+            const auto length = letter_at(text, at);
+            if (length == 0 || (length == 1 && (std::isdigit(byte(at)) != 0) != digits))
+                break;
+            for (const auto end = at + length; at < end; ++at)
+                word.text += static_cast<char>(std::tolower(byte(at)));
+        }
         word.end = static_cast<std::uint32_t>(at);
         if (digits) {
             int value = 0;
@@ -219,6 +233,13 @@ private:
             return one_day(2 + of, past_year(m, number(0)), m, number(0));
         }
         if (const int m = month(0); m > 0) {
+            if (is_day(1) && is_day(2) && number(2) > number(1) && joined_by_dash(1)) {
+                const bool with_year = is_year(3); // May 10-12, 2023
+                const int year = with_year ? number(3) : past_year(m, number(1));
+                const auto first = days_from_civil({year, m, std::min(number(1), days_in(year, m))});
+                return take(with_year ? 4 : 3, first,
+                            days_from_civil({year, m, std::min(number(2), days_in(year, m))}));
+            }
             if (is_day(1) && is_year(2))
                 return one_day(3, number(2), m, number(1)); // May 3, 2023
             if (is_year(1))
@@ -240,6 +261,12 @@ private:
     [[nodiscard]] bool joined_by_dot(std::size_t ahead) const {
         const auto end = words_[at_ + ahead].end;
         return words_[at_ + ahead + 1].begin == end + 1 && text_[end] == '.';
+    }
+
+    [[nodiscard]] bool joined_by_dash(std::size_t ahead) const {
+        const auto end = words_[at_ + ahead].end;
+        const auto between = text_.substr(end, words_[at_ + ahead + 1].begin - end);
+        return between == "-" || between == "–";
     }
 
     Days one_day(std::size_t used, int year, int month_number, int day) {
@@ -347,6 +374,8 @@ private:
             const int year = civil_from_days(today_).year;
             if (direction == 0)
                 return take_month(2, year, m);
+            if (direction < 0 && m == civil_from_days(today_).month)
+                return take_month(2, year - 1, m); // of this one nobody says "last"
             return take_month(2, direction < 0 ? past_year(m, 1) : past_year(m, 1) + 1, m);
         }
         return shifted(2, word(1), direction);

@@ -99,6 +99,12 @@ Script script_of(char32_t code) noexcept {
         (code >= 0xac00 && code < 0xd7b0) || (code >= 0xf900 && code < 0xfb00) ||
         (code >= 0x20000 && code < 0x32000))
         return Script::unspaced;
+    if (const auto plain = plain_width(code); plain != code)
+        return script_of(plain);
+    if (!ligature(code).empty())
+        return Script::latin;
+    if (code >= 0xff66 && code <= 0xff9d)
+        return Script::unspaced; // half-width katakana
     if ((code >= 0x3000 && code < 0x3400) || code >= 0xfe00)
         return Script::none;
     return Script::other;
@@ -108,6 +114,15 @@ bool is_word_sign(char32_t code) noexcept {
     return (code >= 0x3400 && code < 0x4dc0) || (code >= 0x4e00 && code < 0xa000) ||
            (code >= 0xac00 && code < 0xd7b0) || (code >= 0xf900 && code < 0xfb00) ||
            (code >= 0x20000 && code < 0x32000);
+}
+
+char32_t plain_width(char32_t code) noexcept {
+    return code >= 0xff01 && code <= 0xff5e ? code - 0xff01 + '!' : code;
+}
+
+std::string_view ligature(char32_t code) noexcept {
+    constexpr std::string_view letters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
+    return code >= 0xfb00 && code <= 0xfb06 ? letters[code - 0xfb00] : std::string_view();
 }
 
 bool is_upper(char32_t code) noexcept {

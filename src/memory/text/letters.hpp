@@ -34,6 +34,10 @@ std::string_view cut_at_character(std::string_view text, std::size_t most) noexc
 Script script_of(char32_t code) noexcept;
 // A character that can be a word by itself although it is written without blanks: Han, and Korean syllables.
 bool is_word_sign(char32_t code) noexcept;
+// Full-width letters and digits as the plain ones; any other code point as it is.
+char32_t plain_width(char32_t code) noexcept;
+// The letters that a ligature (U+FB00 to U+FB06) stands for; empty for any other code point.
+std::string_view ligature(char32_t code) noexcept;
 bool is_upper(char32_t code) noexcept;
 char32_t to_lower(char32_t code) noexcept;
 // The Latin letter without its marks (é -> e, ß -> s); any other code point as it is.

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace holdfast::test {
 namespace {
 
@@ -94,7 +96,7 @@ constexpr Step steps[] = {
     {"memory.get_world", R"({"id":"wm_1"})", 0, "/id /title /body /status"},
     {"world.archive", R"({"id":"none"})", -32000, "world_model_not_found"},
     {"policy.add", R"({"id":"po_1","title":"Tea","body":"boil first"})", 0, "/id"},
-    {"memory.get_policy", R"({"id":"po_1"})", 0, "/id"},
+    {"memory.get_policy", R"({"id":"po_1"})", 0, "/id /procedure"},
     {"policy.archive", R"({"id":"none"})", -32000, "policy_not_found"},
     {"skill.add", R"({"id":"sk_1","title":"brew","body":"steps"})", 0, "/id"},
     {"skill.list", R"({"status":"active","limit":5})", 0, "/skills/0/id"},
@@ -119,6 +121,39 @@ constexpr Step steps[] = {
     {"session.close", R"({"sessionId":"s1"})", 0, "/ok"},
     {"session.destroy", "{}", -32601, "unknown_method"},
 };
+
+// A host that wants world models alone says so, and gets them however many traces fit better.
+TEST(MemoryContract, top_k_is_kept_for_each_tier) {
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    for (int i = 0; i < 12; ++i) {
+        const auto number = std::to_string(i);
+        memory.call("session.open", {{"agent", "a"}, {"sessionId", "s" + number}});
+        memory.call("episode.open", {{"sessionId", "s" + number}, {"episodeId", "e" + number}});
+        memory.call("turn.end", {{"agent", "a"},
+                                 {"sessionId", "s" + number},
+                                 {"episodeId", "e" + number},
+                                 {"userText", "stove question " + number},
+                                 {"agentText", "stove"},
+                                 {"toolCalls", json::array()},
+                                 {"ts", 1700000000000 + i}});
+    }
+    memory.call("world.add", {{"id", "wm_1"}, {"title", "House"}, {"body", "the kitchen has a stove"}});
+    memory.call("policy.add", {{"id", "po_1"}, {"title", "Stove"}, {"body", "light it from the side"}});
+    memory.call("skill.add", {{"id", "sk_1"}, {"title", "Stove cleaning"}, {"body", "with sand"}});
+    const auto found = [&](const json::value& top_k) {
+        const auto answer = memory.call("memory.search", {{"query", "stove"}, {"topK", top_k}});
+        std::array<int, 4> tiers{};
+        for (const auto& hit : answer.at("result").at("hits").as_array())
+            ++tiers.at(static_cast<std::size_t>(hit.at("tier").as_int64()));
+        return tiers;
+    };
+    using Tiers = std::array<int, 4>;
+    EXPECT_EQ(found({{"tier1", 0}, {"tier2", 0}, {"tier3", 5}}), (Tiers{0, 0, 0, 1}));
+    EXPECT_EQ(found({{"tier1", 2}, {"tier2", 4}, {"tier3", 0}}), (Tiers{0, 1, 4, 0}));
+    EXPECT_EQ(found({{"tier1", 0}, {"tier2", 0}, {"tier3", 0}}), (Tiers{0, 0, 0, 0}));
+    EXPECT_EQ(found(10), (Tiers{0, 1, 8, 1}));
+}
 
 TEST(MemoryContract, every_method_and_every_error) {
     const TempHome home;
