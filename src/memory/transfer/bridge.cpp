@@ -112,18 +112,6 @@ constexpr Kind kinds[] = {
     {"skills", "skill", "data", false, skill_columns},
 };
 
-// Bytes that are not UTF-8 become U+FFFD: the line stays readable, and everything else of it is kept.
-std::string as_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const auto length = core::utf8_length(text);
-        out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
-        text.remove_prefix(std::max<std::size_t>(length, 1));
-    }
-    return out;
-}
-
 struct Finalize {
     void operator()(sqlite3_stmt* statement) const noexcept { ::sqlite3_finalize(statement); }
 };
@@ -139,7 +127,7 @@ std::string_view text_of(sqlite3_stmt* row, int column) {
 json::value parsed(std::string_view text) {
     boost::system::error_code failed;
     auto value = core::parse_exact(text, failed);
-    return failed ? json::value(as_utf8(text)) : value;
+    return failed ? json::value(core::as_utf8(std::string(text))) : value;
 }
 
 json::value value_of(sqlite3_stmt* row, int column, bool as_json) {
@@ -149,7 +137,7 @@ json::value value_of(sqlite3_stmt* row, int column, bool as_json) {
     case SQLITE_FLOAT:
         return ::sqlite3_column_double(row, column);
     case SQLITE_TEXT:
-        return as_json ? parsed(text_of(row, column)) : json::value(as_utf8(text_of(row, column)));
+        return as_json ? parsed(text_of(row, column)) : json::value(core::as_utf8(std::string(text_of(row, column))));
     default:
         return nullptr; // NULL, or a blob: those are vectors
     }
