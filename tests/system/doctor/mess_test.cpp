@@ -2,6 +2,9 @@
 #include "mess_fixture.hpp"
 
 #include "core/text.hpp"
+#include "harness/eventually.hpp"
+
+#include <algorithm>
 
 namespace holdfast::doctor {
 namespace {
@@ -19,6 +22,17 @@ std::string to_string(const Seen& seen) {
     return out;
 }
 
+// A doubt more than expected is no false finding: where a proof is expected, being unsure is one look's
+// answer.
+Seen weakened(const Seen& found, const Seen& expected) {
+    Seen out;
+    for (auto [kind, pids] : found) {
+        std::string proven = kind.substr(0, kind.size() - 1) + "!";
+        out.insert({kind.ends_with('?') && expected.contains({proven, pids}) ? proven : kind, pids});
+    }
+    return out;
+}
+
 class Doctor : public MadeUpMess {};
 
 TEST_F(Doctor, FindsEveryTrueThingAndNoFalseOne) {
@@ -29,18 +43,27 @@ TEST_F(Doctor, FindsEveryTrueThingAndNoFalseOne) {
             expected.insert({truth.expectation, truth.pids});
     ASSERT_GE(expected.size(), 20U);
 
-    Report report = examined();
+    // No false one at any look. Every true one at some look: what waits for a processor all the time is not
+    // called idle, and on a crowded machine that may be anybody for a while.
+    Report report;
     Seen found;
-    for (const core::Finding& finding : report.findings) {
-        std::string kind = std::string(core::name_of(finding.kind)) + (finding.proven ? "!" : "?");
-        found.insert({kind, std::set<int>(finding.pids.begin(), finding.pids.end())});
-        EXPECT_FALSE(finding.rule.empty());
-        EXPECT_FALSE(finding.evidence.empty());
-        EXPECT_EQ(finding.proven, finding.doubts.empty());
-    }
-    EXPECT_EQ(found, expected) << "found:\n"
-                               << to_string(found) << "expected:\n"
-                               << to_string(expected) << to_text(report);
+    const bool all_found = harness::eventually(harness::Deadline::in(std::chrono::seconds(60)), [&] {
+        report = examined();
+        found.clear();
+        for (const core::Finding& finding : report.findings) {
+            std::string kind = std::string(core::name_of(finding.kind)) + (finding.proven ? "!" : "?");
+            found.insert({kind, std::set<int>(finding.pids.begin(), finding.pids.end())});
+            EXPECT_FALSE(finding.rule.empty());
+            EXPECT_FALSE(finding.evidence.empty());
+            EXPECT_EQ(finding.proven, finding.doubts.empty());
+        }
+        EXPECT_TRUE(std::ranges::includes(expected, weakened(found, expected)))
+            << to_string(found) << to_text(report);
+        return found == expected || HasFailure();
+    });
+    EXPECT_TRUE(all_found && found == expected) << "found:\n"
+                                                << to_string(found) << "expected:\n"
+                                                << to_string(expected) << to_text(report);
 }
 
 TEST_F(Doctor, SaysTheReasonsOfItsDoubts) {
