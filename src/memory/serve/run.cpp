@@ -40,12 +40,27 @@ void answer_what_was_lost(const RunOptions& options, LedgerFiles files) {
     }
 }
 
-RunEnd serve(const RunOptions& options, HomeSlot& slot, StartReport& report, LedgerFiles files,
-             int cancel_fd) {
-    auto owner = std::make_unique<Owner>(options, slot, report, std::move(files), cancel_fd);
+// What an owner stands on, and its threads use.
+struct Footing {
+    explicit Footing(const RunOptions& options)
+        : cancel(::eventfd(0, EFD_CLOEXEC))
+        , slot(options.home, options.argv, cancel.get())
+        , report(options.notify_address, options.person) {}
+
+    sys::Fd cancel;
+    HomeSlot slot;
+    StartReport report;
+};
+
+RunEnd serve(const RunOptions& options, std::unique_ptr<Footing> footing, LedgerFiles files) {
+    auto owner = std::make_unique<Owner>(options, footing->slot, footing->report, std::move(files),
+                                         footing->cancel.get());
     auto end = owner->run();
-    if (end.at_once)
-        (void)owner.release(); // its threads still use it; the process ends now
+    if (end.at_once) {
+        // Its threads still use all of it. The process ends now, and the kernel lets go of the home.
+        (void)owner.release();
+        (void)footing.release();
+    }
     return end;
 }
 
@@ -80,27 +95,25 @@ RunEnd run(const RunOptions& options) {
     auto files = LedgerFiles::make();
     if (!files)
         return failed(files.error());
-    const sys::Fd cancel(::eventfd(0, EFD_CLOEXEC));
-    HomeSlot slot(options.home, options.argv, cancel.get());
-    StartReport report(options.notify_address, options.person);
+    auto footing = std::make_unique<Footing>(options);
     const AttachRequest request = attach_request(options);
     const WaitingClient client(options.in, options.out, *files);
     StoppedOwner stopped(options.home);
     auto patience = sys::Deadline::in(attach_patience);
     int pause_ms = 1;
     for (;;) {
-        auto taken = slot.try_take();
+        auto taken = footing->slot.try_take();
         if (!taken)
             return failed(taken.error());
         if (*taken)
-            return serve(options, slot, report, std::move(*files), cancel.get());
+            return serve(options, std::move(footing), std::move(*files));
         auto connection = offer(options.home, request, options.in, options.out, *files, attach_patience,
                                 options.signal_fd, &stopped);
         if (connection) {
             const auto end = stay_attached(
                 connection->get(), options.signal_fd, drain_bound,
-                {[&](const Progress& progress) { (void)report.tell(progress); }, options.on_viewer}, client,
-                stopped);
+                {[&](const Progress& progress) { (void)footing->report.tell(progress); }, options.on_viewer},
+                client, stopped);
             if (end.end == AttachedEnd::done)
                 return {end.code, false, ""};
             if (end.end == AttachedEnd::too_late)
@@ -118,7 +131,7 @@ RunEnd run(const RunOptions& options) {
         if (connection.error().code == Errc::protocol || patience.passed())
             // Nobody to share with: an owner that listens nowhere, or cannot be woken. Its end is waited for,
             // and health is answered meanwhile.
-            return serve(options, slot, report, std::move(*files), cancel.get());
+            return serve(options, std::move(footing), std::move(*files));
         // It is coming up, or going away; or it was stopped before it could listen.
         stopped.look();
         pollfd stop{options.signal_fd, POLLIN, 0};
