@@ -211,6 +211,7 @@ try {
     assert.ok(holdfast(["export"]).includes('"tr_5_0"'));
     await page.click("button:text-is('Forget')");
     await page.click("#confirm button:text-is('Forget it')");
+    await page.waitForFunction(() => location.hash.startsWith("#/episode/")); // it goes there when it is done
     await page.waitForSelector(".turn");
     assert.ok(!holdfast(["export"]).includes('"tr_5_0"'));
     await go("#/trace/tr_5_0", "text=It is not there any more");
