@@ -78,7 +78,7 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     if (purpose_.take && !identify_self())
         return Seen::deadline;
     if (wants_every_word() && !watch_) {
-        if (auto made = sys::FileWatch::on_directory(location_.directory))
+        if (auto made = sys::FileWatch::on_changes_in(location_.directory))
             watch_ = std::move(*made);
         return Seen::time_to_look; // what happened before the watch stood would otherwise be missed
     }

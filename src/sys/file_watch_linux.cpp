@@ -10,6 +10,13 @@
 
 namespace holdfast::sys {
 
+namespace {
+
+constexpr unsigned changes = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY | IN_DELETE_SELF |
+                             IN_MOVE_SELF | IN_ONLYDIR;
+
+} // namespace
+
 Result<FileWatch> FileWatch::watch(const std::string& path, unsigned mask) {
     Fd fd = own_fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (!fd)
@@ -24,8 +31,11 @@ Result<FileWatch> FileWatch::on_file(const std::string& path) {
 }
 
 Result<FileWatch> FileWatch::on_directory(const std::string& path) {
-    return watch(path, IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_MODIFY |
-                           IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+    return watch(path, changes | IN_CLOSE_WRITE);
+}
+
+Result<FileWatch> FileWatch::on_changes_in(const std::string& path) {
+    return watch(path, changes);
 }
 
 void FileWatch::clear() const {
