@@ -1,5 +1,6 @@
 // What a guard costs: time to start, memory while it waits, time to list many.
-#include "keep/stage.hpp"
+#include "keep/measures.hpp"
+#include "stage/stage.hpp"
 
 #include <regex>
 

@@ -1,5 +1,6 @@
 // From the host's death, or from the word, to the end of the last process.
-#include "keep/stage.hpp"
+#include "keep/measures.hpp"
+#include "stage/stage.hpp"
 
 #include "harness/pidfd.hpp"
 

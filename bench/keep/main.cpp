@@ -1,7 +1,8 @@
 // The keeper's figures, as rows of a Markdown table.
 //   keep-bench [--quick] [--entries N] [--pm2 PATH] [SECTION...]      sections: ending start memory listing
 //   respawn
-#include "keep/stage.hpp"
+#include "keep/measures.hpp"
+#include "stage/stage.hpp"
 
 #include <algorithm>
 #include <cstdio>

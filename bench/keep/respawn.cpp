@@ -1,7 +1,8 @@
 // From kill -9 of a helper to its replacement's main(), under several supervisors, one after the other in the
 // same run. Each helper has been up for longer than a second before it is killed: runit and s6 pause below
 // that.
-#include "keep/stage.hpp"
+#include "keep/measures.hpp"
+#include "stage/stage.hpp"
 
 #include "harness/pidfd.hpp"
 

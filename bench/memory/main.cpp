@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     std::puts("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|");
     measure_memory_start(quick ? 10 : 40);
     measure_cheap_call(quick ? 2'000 : 20'000);
+    measure_cheap_call_scheduled(quick ? 5 : 40);
     measure_turns(quick ? 10'000 : 100'000);
     measure_recall(30'000, "under 5 ms");
     if (!quick)

@@ -5,6 +5,7 @@ namespace holdfast::bench {
 
 void measure_memory_start(int rounds);
 void measure_cheap_call(int rounds);
+void measure_cheap_call_scheduled(int pairs); // the same where the scheduler puts them
 void measure_turns(int turns); // turn.end beside a raw commit, and resident memory after them
 void measure_recall(int traces, const char* aim); // turn.start and one-row updates at a size
 

@@ -1,6 +1,6 @@
 // Figures over the program's own stdio, by a client that costs next to nothing itself.
-#include "keep/placing.hpp"
-#include "keep/stage.hpp"
+#include "stage/placing.hpp"
+#include "stage/stage.hpp"
 #include "memory/made_up.hpp"
 #include "memory/measures.hpp"
 #include "memory/recall/recall.hpp"
@@ -9,6 +9,7 @@
 #include "support/memory_process.hpp"
 
 #include <filesystem>
+#include <memory>
 
 namespace holdfast::bench {
 
@@ -196,6 +197,22 @@ void measure_cheap_call(int rounds) {
     }
     end(second);
     end(owner);
+}
+
+void measure_cheap_call_scheduled(int pairs) {
+    struct Pair {
+        Echo echo; // first, as above
+        TempHome home;
+        MemoryProcess memory{home.path()};
+        Ends ends{memory.in_fd(), memory.out_fd()};
+    };
+    measure_draws("`core.health`", pairs, "at most +20 µs", [] {
+        const auto pair = std::make_shared<Pair>();
+        open_episode(pair->memory);
+        const auto health = request(1, "core.health");
+        return DrawnPair{[pair, health] { (void)plain_round_trip(pair->ends, health); },
+                         [pair, health] { (void)plain_round_trip(pair->echo.ends(), health); }};
+    });
 }
 
 void measure_turns(int turns) {

@@ -1,7 +1,7 @@
 // The library beside the same work by hand: open, lock, write, close; and a bare lock waiter.
 #include "harness/temp_dir.hpp"
 #include "holdfast/slot.hpp"
-#include "keep/stage.hpp"
+#include "stage/stage.hpp"
 #include "slot/measures.hpp"
 
 #include <fcntl.h>

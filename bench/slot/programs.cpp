@@ -1,5 +1,5 @@
 // The command line: status, start-up under a slot, the process that waits.
-#include "keep/stage.hpp"
+#include "stage/stage.hpp"
 #include "slot/measures.hpp"
 
 #include <regex>

@@ -1,4 +1,4 @@
-// Start storms in bulk: slot-storm [ROUNDS [SEED]]. Prints rows of a Markdown table; fails when anything was not
+// Start storms in bulk: slot-storm [ROUNDS [SEED [ORPHANED_EVERY]]]. Prints rows of a Markdown table; fails when anything was not
 // right.
 #include "slot_storm/storm.hpp"
 
@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
     using namespace holdfast::storm;
     const std::uint64_t rounds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
     const auto seed = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 815);
-    const Tally ours = run({.rounds = rounds, .readers = 2, .seed = seed});
+    const int orphaned_every = argc > 3 ? std::atoi(argv[3]) : 16;
+    const Tally ours = run({.rounds = rounds, .readers = 2, .orphaned_every = orphaned_every, .seed = seed});
     const Tally field = run({.algorithm = Algorithm::unlink_and_create,
                              .rounds = rounds < 100'000 ? rounds : 100'000,
                              .processes = 4,

@@ -1,18 +1,17 @@
 // The supervisor's figures, as rows of a Markdown table, each beside the same helper on a bare pair of pipes.
 //   supervise-bench [--quick]
 #include "holdfast/supervisor.hpp"
-#include "keep/placing.hpp"
-#include "keep/stage.hpp"
+#include "stage/placing.hpp"
+#include "stage/stage.hpp"
 
 #include "harness/pidfd.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <numeric>
+#include <memory>
 #include <unistd.h>
 
 namespace holdfast::bench {
@@ -126,39 +125,18 @@ void measure_round_trip(int rounds) {
     }
 }
 
-// The scheduler draws anew for each pair, so one pair shows its luck: many show whether ours has less of it.
-void measure_draws(int pairs) {
-    if (placings().size() < 2)
-        return;
-    std::vector<double> ours, base;
-    for (int pair = 0; pair < pairs; ++pair) {
-        const harness::HoldfastHome home;
+void measure_scheduled(int pairs) {
+    struct Pair {
+        harness::HoldfastHome home;
         Supervisor supervisor = make_supervisor(home);
         Hold hold = take(supervisor, spec_of(home));
-        Bare bare(home);
-        for (auto [figures, bare_too] : {std::pair(&base, true), std::pair(&ours, false)}) {
-            std::vector<double> trips;
-            for (int i = 0; i < 1'000; ++i) {
-                const double begin = now_ms();
-                if (bare_too)
-                    bare.echo();
-                else
-                    ask(hold, "echo", R"({"text":"hello"})");
-                if (i >= 500)
-                    trips.push_back((now_ms() - begin) * us);
-            }
-            figures->push_back(quantile(trips, 0.5));
-        }
-    }
-    const auto together = [](const std::vector<double>& figures) { // a switch, and no processor to be woken
-        return std::to_string(
-            std::count_if(figures.begin(), figures.end(), [](double one) { return one < 30; }));
+        Bare bare{home};
     };
-    row_text("of " + std::to_string(pairs) +
-                 " fresh pairs, those that the scheduler put on one processor (under 30 µs)",
-             together(ours), together(base), "");
-    row("the same pairs, mean of their medians", std::accumulate(ours.begin(), ours.end(), 0.0) / pairs,
-        std::accumulate(base.begin(), base.end(), 0.0) / pairs, "µs", "");
+    measure_draws("request round trip", pairs, "at most 15 µs more", [] {
+        const auto pair = std::make_shared<Pair>();
+        return DrawnPair{[pair] { ask(pair->hold, "echo", R"({"text":"hello"})"); },
+                         [pair] { pair->bare.echo(); }};
+    });
 }
 
 void measure_respawn(int rounds) {
@@ -256,7 +234,7 @@ int main(int argc, char** argv) {
     const bool quick = argc > 1 && std::string(argv[1]) == "--quick";
     std::puts("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|");
     measure_round_trip(quick ? 5 : 41);
-    measure_draws(quick ? 5 : 40);
+    measure_scheduled(quick ? 5 : 40);
     measure_respawn(quick ? 10 : 100);
     measure_holds(quick ? 5'000 : 20'000);
     measure_in_flight();

@@ -1,7 +1,7 @@
 """The round trip from Python beside the same helper on a bare pair of pipes: round_trip.py HELPER [BLOCKS]
 
 Rows of a Markdown table. The bare side does what a client must do: dump, write, read a line, load. Both are measured
-under the same placing on processors; bench/keep/placing.hpp says why. Each thread of ours has a bare one beside it.
+under the same placing on processors; bench/stage/placing.hpp says why. Each thread of ours has a bare one beside it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 #include "slot_storm/storm.hpp"
 
 #include "core/record.hpp"
+#include "slot_storm/hung_round.hpp"
 #include "slot_storm/worker.hpp"
 
 #include <fcntl.h>
@@ -111,8 +112,9 @@ private:
 
     // An orphaned slot is the slow case (its waiters need a watch each, and the kernel takes its time to end
     // one), so it is the rarer one.
-    static Start start_of(std::uint64_t round) {
-        return round % 16 == 15 ? Start::orphaned : static_cast<Start>(round % 3);
+    [[nodiscard]] Start start_of(std::uint64_t round) const {
+        const auto every = static_cast<std::uint64_t>(plan_.orphaned_every);
+        return round % every == every - 1 ? Start::orphaned : static_cast<Start>(round % 3);
     }
 
     // Puts the slot into its state before the round. Returns the descriptor that keeps it orphaned, or -1.
@@ -196,7 +198,8 @@ private:
             futex_wait(arena.finished, done);
             if (now_ns() > limit && arena.finished.load() < parties) {
                 hung_ = true;
-                fail_with("round " + std::to_string(round) + " did not end in time");
+                fail_with("round " + std::to_string(round) + " did not end in time\n" +
+                          describe_hung_round(arena, directory_));
                 return;
             }
         }

@@ -1,8 +1,9 @@
-#include "keep/stage.hpp"
+#include "stage/stage.hpp"
 
 #include "harness/pidfd.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -39,7 +40,7 @@ void row_text(const std::string& what, const std::string& ours, const std::strin
 }
 
 void give_up(const std::string& why) {
-    std::fprintf(stderr, "keep-bench: %s\n", why.c_str());
+    std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, why.c_str());
     std::exit(70);
 }
 

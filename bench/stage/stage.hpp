@@ -40,10 +40,4 @@ void wait_all(const std::vector<sys::Fd>& pidfds);
 // Ends the program with a sentence: a figure that could not be measured must not look like one.
 [[noreturn]] void give_up(const std::string& why);
 
-void measure_ending(int rounds);
-void measure_start(int rounds);
-void measure_memory();
-void measure_listing(int entries);
-void measure_respawn(int rounds, const std::string& pm2);
-
 } // namespace holdfast::bench
