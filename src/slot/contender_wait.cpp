@@ -86,8 +86,8 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
 }
 
 // Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner
-// needs to see one begin. Otherwise a pidfd or the lock tells, and the watch is spared: closing it costs the
-// kernel milliseconds, and a takeover should not pay them.
+// needs to see one begin. Otherwise a pidfd or the lock tells, and the watch is spared: a process that ends soon
+// would pay for it at its end (sys/file_watch.hpp).
 bool Contender::wants_every_word() const {
     return step_ == SlotStep::patient || (step_ == SlotStep::waiting && options_.if_held != IfHeld::wait);
 }

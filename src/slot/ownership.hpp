@@ -25,8 +25,7 @@ public:
     sys::LockFile lock;
     core::Record record;
     bool life_given = false; // life_fd() was asked for: others may share the open file now
-    std::optional<sys::FileWatch>
-        watch; // made when first asked for: closing one costs the kernel milliseconds
+    std::optional<sys::FileWatch> watch; // made when first asked for
 };
 
 } // namespace holdfast
