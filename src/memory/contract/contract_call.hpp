@@ -8,6 +8,9 @@
 
 namespace holdfast::memory {
 
+inline constexpr std::int64_t latest_time =
+    9'000'000'000'000'000; // of what a client may say, in milliseconds
+
 class Contract::Call {
 public:
     // Begins the request with its peer, when it wants an answer.
@@ -69,6 +72,9 @@ using Method = void (*)(const CallPointer&);
 
 // The method of that name, or null.
 Method find_method(std::string_view name);
+
+// An error as a line.
+std::string error_text(const boost::json::value& id, boost::json::object error);
 
 // Stored values as the contract shows them.
 boost::json::object to_json(const Trace& trace);

@@ -139,7 +139,7 @@ void memory_add(const CallPointer& call) {
     session->agent = call->text("agent", false);
     session->id = call->text("sessionId", false);
     trace->tags = call->clean_list("tags", false);
-    const auto ts = call->integer("ts", false, 0, 9'000'000'000'000'000);
+    const auto ts = call->integer("ts", false, 0, latest_time);
     if (call->bad())
         return;
     if (trace->user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
