@@ -49,12 +49,12 @@ namespace {
 
 // For what never becomes a call.
 void send_error(const std::shared_ptr<Peer>& peer, const json::value& id, json::object error) {
-    const auto ticket = peer->begin(json::serialize(id));
+    const auto raw_id = json::serialize(id);
+    const auto ticket = peer->begin(raw_id.size() > Peer::longest_id ? "null" : raw_id);
     peer->answer(ticket, error_text(id, std::move(error)));
 }
 
-constexpr std::size_t long_line = std::size_t{256} << 10;
-constexpr std::int64_t at_once = 1; // a moment that has passed: the task does not wait for the store
+constexpr std::size_t long_line = std::size_t{32} << 10; // a millisecond or more
 
 struct Named {
     std::string_view name;
@@ -161,6 +161,11 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
     const auto name = std::string_view(method->get_string());
     const bool wants_answer = id != nullptr;
     json::value answer_id = wants_answer ? *id : json::value(nullptr);
+    if (answer_id.is_string() && answer_id.get_string().size() > Peer::longest_id / 8 && // \u0001
+        json::serialize(answer_id).size() > Peer::longest_id)
+        return send_error(peer, answer_id,
+                          contract_error(-32600, "protocol_error",
+                                         cat("an id takes at most ", Peer::longest_id, " bytes")));
     const auto found = find_method(name);
     if (found == nullptr) {
         if (wants_answer)
@@ -179,17 +184,14 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
         params = std::move(given->get_object());
     }
     auto call = std::make_shared<Call>(*this, peer, std::move(answer_id), wants_answer, std::move(params));
-    // To look for secrets in megabytes takes a while, and other clients wait for this thread. What wants no
-    // answer stays here: only an answer tells those who wait for the end that it is done.
-    if (line.size() < long_line || !wants_answer || !peer->hold_lines())
+    // To look for secrets in a long text takes a while, and other clients wait for this thread.
+    if (line.size() < long_line || !peer->hold_lines())
         return found(call);
-    service_.run(
-        [found, call = std::move(call), peer](bool) mutable {
-            found(call);
-            call.reset();
-            peer->go_on();
-        },
-        at_once);
+    service_.run_now([found, call = std::move(call), peer]() mutable {
+        found(call);
+        call.reset();
+        peer->go_on();
+    });
 }
 
 } // namespace holdfast::memory

@@ -11,7 +11,7 @@ namespace holdfast::memory {
 // Runs `read` with a connection on the pool; it answers or returns the error.
 template <class Read>
 void reading(const CallPointer& call, Read read) {
-    call->service().run([call, read = std::move(read)](bool open) mutable {
+    call->service().run(call->peer()->lane(), [call, read = std::move(read)](bool open) mutable {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();

@@ -12,77 +12,113 @@ namespace json = boost::json;
 
 namespace {
 
-// turn.start does two things at once: it commits the episode, and it recalls. The answer needs both.
+// turn.start does two things at once: it commits the episode, and it recalls. The answer needs both, unless
+// its deadline comes first.
 struct Starting {
     std::string agent;
     std::string session_id;
-    std::string fresh_episode; // the id of the episode, should a new one be needed
-    Session session;           // these two belong to the write, once it has begun
-    Episode episode;
+    Session session;
+    Episode episode; // under the id that was given, or the one that a new one gets
     std::string user_text;
     std::string turn_key;
     RecallQuery query;
     bool given_episode = false;
+    Service::Timer deadline;
     std::mutex mutex; // for all below
-    int waiting = 2;
-    bool write_begun = false;
-    bool answered_early = false; // by the deadline, before the store was open
+    bool written = false;
+    bool searched = false;
+    bool answered = false;
+    std::string found; // the episode, as the write has it
+    std::string told;  // the episode, as it was answered before it was committed: that is the one it must be
     Refusal refusal;
     std::optional<Error> error;
     Recalled recalled;
 };
 
-json::object shown_turn(const Starting& turn, const std::string& episode_id) {
+// With the turn's mutex held.
+void answer_turn(const CallPointer& call, Starting& turn, const std::string& episode_id) {
+    turn.answered = true;
+    if (turn.error)
+        return call->refuse(*turn.error);
+    if (!turn.refusal.code.empty())
+        return call->refuse_missing(turn.refusal.code, turn.refusal.message);
     auto shown = to_json(turn.recalled);
     shown["query"] = {{"agent", turn.agent},
                       {"sessionId", turn.session_id},
                       {"episodeId", episode_id},
                       {"query", turn.user_text}};
-    return shown;
+    call->answer(std::move(shown));
 }
 
-// One half is done, the write or the recall; `failed` when it could not be. The second one answers.
-void finish(const CallPointer& call, const std::shared_ptr<Starting>& turn,
-            const std::optional<Error>& failed) {
-    const std::lock_guard lock(turn->mutex);
+// Half of the turn is done; the second half answers.
+void finish(const CallPointer& call, Starting& turn, bool Starting::*half, std::optional<Error> failed) {
+    const std::lock_guard lock(turn.mutex);
+    turn.*half = true;
     if (failed)
-        turn->error = failed;
-    if (turn->answered_early || --turn->waiting > 0)
+        turn.error = std::move(failed);
+    if (turn.answered || !turn.written || !turn.searched)
         return;
-    if (turn->error)
-        return call->refuse(*turn->error);
-    if (!turn->refusal.code.empty())
-        return call->refuse_missing(turn->refusal.code, turn->refusal.message);
-    call->answer(shown_turn(*turn, turn->episode.id));
+    call->service().cancel(turn.deadline);
+    answer_turn(call, turn, turn.found);
 }
 
-void recall_for(const CallPointer& call, const std::shared_ptr<Starting>& turn) {
-    call->service().run(
-        [call, turn](bool open) {
-            if (open) {
-                auto recalled = call->service().recall().search(turn->query);
-                if (!recalled)
-                    return finish(call, turn, recalled.error());
-                turn->recalled = std::move(*recalled);
-                return finish(call, turn, std::nullopt);
-            }
-            if (const auto failure = call->service().failure(); !failure.empty())
-                return finish(call, turn, Error{Errc::closed, failure, 0});
-            // The deadline came before the store was open. The episode gets the id that is told now when its
-            // write runs; one that has begun is about to be answered anyway.
-            turn->recalled.cut = true;
-            {
-                const std::lock_guard lock(turn->mutex);
-                if (!turn->write_begun) {
-                    turn->answered_early = true;
-                    call->answer(
-                        shown_turn(*turn, turn->given_episode ? turn->episode.id : turn->fresh_episode));
-                    return;
-                }
-            }
-            finish(call, turn, std::nullopt);
-        },
-        turn->query.deadline_us);
+void answer_by_deadline(const CallPointer& call, Starting& turn) {
+    const std::lock_guard lock(turn.mutex);
+    if (turn.answered)
+        return;
+    turn.recalled.cut = turn.recalled.cut || !turn.searched;
+    turn.told = turn.found.empty() ? turn.episode.id : turn.found;
+    answer_turn(call, turn, turn.told);
+}
+
+Result<void> write_start(const CallPointer& call, Starting& turn, WriteContext& context) {
+    {
+        const std::lock_guard lock(turn.mutex); // a batch that failed runs its writes again
+        turn.refusal = {};
+        turn.found.clear();
+    }
+    auto session = turn.session;
+    auto episode = turn.episode;
+    if (turn.given_episode) {
+        auto given = find_episode(context.database, episode.id);
+        if (!given)
+            return std::unexpected(std::move(given.error()));
+        const std::lock_guard lock(turn.mutex);
+        if (!*given || (*given)->session_id != session.id) {
+            turn.refusal = no_episode(episode.id);
+            return {};
+        }
+        episode.row = (*given)->row;
+        turn.found = episode.id;
+    }
+    if (auto added = add_session(context, session); !added)
+        return added;
+    for (bool settled = turn.given_episode; !settled;) {
+        std::string told;
+        {
+            const std::lock_guard lock(turn.mutex);
+            told = turn.told;
+        }
+        episode = turn.episode;
+        episode.session_row = session.row;
+        if (!told.empty())
+            episode.id = told;
+        auto there = told.empty() ? current_episode(context, session, turn.query.now_ms, episode)
+                                  : add_episode(context, episode);
+        if (!there)
+            return there;
+        const std::lock_guard lock(turn.mutex);
+        settled = turn.told == told; // or the deadline came meanwhile, and another id was told
+        turn.found = episode.id;
+    }
+    return set_pending(context, episode.row, call->clean(turn.user_text), turn.turn_key);
+}
+
+// When to answer, so that the client has it by its deadline: a little earlier.
+std::int64_t moment_before(std::int64_t deadline_ms) {
+    constexpr std::int64_t far_us = 1'000'000'000'000'000; // some thirty years: others reckon with it, too
+    const auto left_us = std::min((deadline_ms - now_ms()) * 1000, far_us);
+    return monotonic_us() + left_us - std::clamp<std::int64_t>(left_us / 20, 0, 5000);
 }
 
 } // namespace
@@ -100,54 +136,41 @@ void turn_start(const CallPointer& call) {
     if (call->bad())
         return;
     turn->given_episode = !turn->episode.id.empty();
-    turn->fresh_episode = make_id("ep_");
     if (!turn->given_episode)
-        turn->episode.id = turn->fresh_episode;
-    turn->session.opened_at = *ts;
+        turn->episode.id = make_id("ep_");
+    turn->session.opened_at = turn->episode.opened_at = *ts;
     turn->query.text = turn->user_text;
     turn->query.now_ms = *ts;
     turn->query.name_space = turn->session.name_space;
-    if (deadline)
-        turn->query.deadline_us = std::max<std::int64_t>(1, monotonic_us() + (*deadline - now_ms()) * 1000);
-    call->service().submit(
-        [call, turn, ts = *ts, session = turn->session,
-         episode = turn->episode](WriteContext& context) -> Result<void> {
-            bool id_was_told = false;
+    if (deadline) {
+        turn->query.deadline_us = std::max<std::int64_t>(1, moment_before(*deadline));
+        turn->deadline = call->service().run_at(turn->query.deadline_us,
+                                                [call, turn] { answer_by_deadline(call, *turn); });
+    }
+    call->service().submit([call, turn](WriteContext& context) { return write_start(call, *turn, context); },
+                           [call, turn](Result<void> done) {
+                               finish(call, *turn, &Starting::written,
+                                      done ? std::nullopt : std::optional(done.error()));
+                           });
+    call->service().run(call->peer()->lane(), [call, turn](bool open) {
+        std::optional<Error> failed;
+        if (!open) {
+            failed = Error{Errc::closed, call->service().failure(), 0};
+        } else {
             {
                 const std::lock_guard lock(turn->mutex);
-                turn->write_begun = true;
-                turn->refusal = {};
-                id_was_told = turn->answered_early;
+                if (turn->answered)
+                    return;
             }
-            turn->session = session;
-            turn->episode = episode;
-            if (turn->given_episode) {
-                auto found = find_episode(context.database, episode.id);
-                if (!found)
-                    return std::unexpected(std::move(found.error()));
-                if (!*found || (*found)->session_id != session.id) {
-                    turn->refusal = no_episode(episode.id);
-                    return {};
-                }
-                turn->episode.row = (*found)->row;
-            }
-            if (auto added = add_session(context, turn->session); !added)
-                return added;
-            if (id_was_told && !turn->given_episode) {
-                turn->episode.session_row = turn->session.row;
-                turn->episode.opened_at = ts;
-                if (auto added = add_episode(context, turn->episode); !added)
-                    return added;
-            } else if (!turn->given_episode) {
-                if (auto current = current_episode(context, turn->session, ts, turn->episode); !current)
-                    return current;
-            }
-            return set_pending(context, turn->episode.row, call->clean(turn->user_text), turn->turn_key);
-        },
-        [call, turn](Result<void> done) {
-            finish(call, turn, done ? std::nullopt : std::optional(done.error()));
-        });
-    recall_for(call, turn);
+            auto recalled = call->service().recall().search(turn->query);
+            const std::lock_guard lock(turn->mutex);
+            if (!recalled)
+                failed = std::move(recalled.error());
+            else if (!turn->answered)
+                turn->recalled = std::move(*recalled);
+        }
+        finish(call, *turn, &Starting::searched, std::move(failed));
+    });
 }
 
 void turn_end(const CallPointer& call) {

@@ -78,7 +78,7 @@ void transfer_export(const CallPointer& call) {
     const auto cursor = call->text("cursor", false);
     if (call->bad())
         return;
-    call->service().run([call, cursor](bool open) {
+    call->service().run(call->peer()->lane(), [call, cursor](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();
@@ -105,7 +105,7 @@ void core_check(const CallPointer& call) {
     const bool rebuild = call->flag("rebuild");
     if (call->bad())
         return;
-    call->service().run([call, rebuild](bool open) {
+    call->service().run(call->peer()->lane(), [call, rebuild](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto report = check_store(call->service().store());
