@@ -48,6 +48,10 @@ void Contract::Call::refuse_missing(std::string_view code, std::string_view mess
     refuse(contract_error(-32000, code, message));
 }
 
+std::string Contract::Call::agent() const {
+    return peer_->agent().empty() ? service().options().agent : std::string(peer_->agent());
+}
+
 const json::value* Contract::Call::find(std::string_view name) const {
     const auto* value = params_.if_contains(name);
     return value != nullptr && !value->is_null() ? value : nullptr;

@@ -48,6 +48,8 @@ public:
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
     [[nodiscard]] Service& service() const noexcept { return contract_.service_; }
     [[nodiscard]] const std::shared_ptr<Peer>& peer() const noexcept { return peer_; }
+    // For whom the client speaks where it does not say so.
+    [[nodiscard]] std::string agent() const;
     // What is stored of a call goes through this, except ids and names: they must stay what they are.
     [[nodiscard]] Cleaner cleaner() const { return Cleaner(service().config().redact); }
     [[nodiscard]] std::string clean(std::string text) const { return cleaner().text(std::move(text)); }

@@ -24,8 +24,12 @@ void read_top_k(const CallPointer& call, RecallQuery& query) {
     }
     const auto limit = [&](const char* tier) {
         const auto* value = given->get_object().if_contains(tier);
-        const auto asked = value != nullptr && value->is_int64() ? value->get_int64() : 0;
-        return static_cast<std::size_t>(std::clamp<std::int64_t>(asked, 0, 200));
+        if (value == nullptr || value->is_null())
+            return std::size_t{0};
+        if (!value->is_number())
+            call->refuse_argument(cat("topK.", tier, " must be a number"));
+        return static_cast<std::size_t>(
+            std::clamp(value->is_number() ? value->to_number<double>() : 0.0, 0.0, 200.0));
     };
     query.tiers = TierLimits{limit("tier1"), limit("tier2"), limit("tier3")};
 }
@@ -110,7 +114,7 @@ void memory_search(const CallPointer& call) {
         if (!recalled)
             return std::unexpected(std::move(recalled.error()));
         auto shown = to_json(*recalled);
-        shown["query"] = {{"agent", agent.empty() ? call->service().options().agent : agent},
+        shown["query"] = {{"agent", agent.empty() ? call->agent() : agent},
                           {"sessionId", session_id},
                           {"episodeId", episode_id},
                           {"query", query->text}};

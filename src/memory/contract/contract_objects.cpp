@@ -90,6 +90,9 @@ void object_add(const CallPointer& call, ObjectKind kind) {
     object->title = call->clean(call->word("title", true));
     object->body = call->clean(call->text("body", true));
     object->status = call->word("status", false);
+    if (const auto* data = call->params().if_contains("data");
+        data != nullptr && !data->is_null() && !data->is_object())
+        return call->refuse_argument("data must be an object");
     object->data = call->clean_json("data");
     if (call->bad())
         return;

@@ -1,11 +1,55 @@
 // Sessions and episodes.
 #include "memory/contract/contract_writing.hpp"
 
+#include "core/text.hpp"
 #include "memory/store/ids.hpp"
+
+#include <vector>
 
 namespace holdfast::memory {
 
+using core::cat;
 namespace json = boost::json;
+
+namespace {
+
+Result<std::vector<std::string>> open_episodes_of(Database& database, std::int64_t session_row) {
+    auto open =
+        database.prepare("SELECT id FROM episodes WHERE session=?1 AND closed_at IS NULL ORDER BY row");
+    if (!open)
+        return std::unexpected(std::move(open.error()));
+    (*open)->bind(1, session_row);
+    const ScopedReset reset(**open);
+    std::vector<std::string> ids;
+    for (;;) {
+        auto row = (*open)->step();
+        if (!row)
+            return std::unexpected(std::move(row.error()));
+        if (!*row)
+            return ids;
+        ids.push_back((*open)->string(0));
+    }
+}
+
+// An episode that is opened by its id is open, whatever it was, and goes on with what is said now.
+Result<void> open_again(WriteContext& context, const Episode& episode, const std::string& user_message) {
+    if (episode.closed_at != 0) {
+        auto open = context.database.prepare("UPDATE episodes SET closed_at=NULL WHERE row=?1");
+        if (!open)
+            return std::unexpected(std::move(open.error()));
+        if (auto done = (*open)->bind(1, episode.row).run(); !done)
+            return done;
+    }
+    return user_message.empty() ? Result<void>()
+                                : set_pending(context, episode.row, user_message, episode.turn_key);
+}
+
+void closed(const CallPointer& call, const std::string& episode_id) {
+    call->contract().notify("episode.closed", {{"episodeId", episode_id}});
+    summarize(call, episode_id);
+}
+
+} // namespace
 
 void session_open(const CallPointer& call) {
     Session given;
@@ -36,11 +80,10 @@ void session_close(const CallPointer& call) {
     const auto id = call->word("sessionId", true);
     if (call->bad())
         return;
-    auto open_episode = std::make_shared<std::string>();
+    auto open_episodes = std::make_shared<std::vector<std::string>>();
     change(
         call,
-        [id, open_episode](WriteContext& context, Refusal& refusal) -> Result<void> {
-            open_episode->clear();
+        [id, open_episodes](WriteContext& context, Refusal& refusal) -> Result<void> {
             auto session = find_session(context.database, id);
             if (!session)
                 return std::unexpected(std::move(session.error()));
@@ -48,14 +91,17 @@ void session_close(const CallPointer& call) {
                 refusal = no_session(id);
                 return {};
             }
-            if (const auto episode = open_episode_of(context.database, (*session)->row); episode && *episode)
-                *open_episode = (*episode)->id;
+            auto open = open_episodes_of(context.database, (*session)->row);
+            if (!open)
+                return std::unexpected(std::move(open.error()));
+            *open_episodes = std::move(*open);
             return close_session(context, (*session)->row, now_ms());
         },
-        [call, id, open_episode] {
+        [call, id, open_episodes] {
             call->answer(json::object{{"ok", true}});
+            for (const auto& episode : *open_episodes)
+                closed(call, episode);
             call->contract().notify("session.closed", {{"sessionId", id}});
-            summarize(call, *open_episode);
         });
 }
 
@@ -82,7 +128,13 @@ void episode_open(const CallPointer& call) {
             }
             *episode = given;
             episode->session_row = (*session)->row;
-            return add_episode(context, *episode);
+            if (auto added = add_episode(context, *episode); !added)
+                return added;
+            if (episode->session_row != (*session)->row) {
+                refusal = {"conflict", cat("the episode ", given.id, " belongs to another session")};
+                return {};
+            }
+            return open_again(context, *episode, given.pending_user);
         },
         [call, episode] {
             call->answer(json::object{{"episodeId", episode->id}});
@@ -94,21 +146,24 @@ void episode_close(const CallPointer& call) {
     const auto id = call->word("episodeId", true);
     if (call->bad())
         return;
+    auto was_open = std::make_shared<bool>(false);
     change(
         call,
-        [id](WriteContext& context, Refusal& refusal) -> Result<void> {
+        [id, was_open](WriteContext& context, Refusal& refusal) -> Result<void> {
             auto episode = find_episode(context.database, id);
             if (!episode)
                 return std::unexpected(std::move(episode.error()));
-            if (*episode)
-                return close_episode(context, (*episode)->row, now_ms());
-            refusal = no_episode(id);
-            return {};
+            if (!*episode) {
+                refusal = no_episode(id);
+                return {};
+            }
+            *was_open = (*episode)->closed_at == 0;
+            return close_episode(context, (*episode)->row, now_ms());
         },
-        [call, id] {
+        [call, id, was_open] {
             call->answer(json::object{{"ok", true}});
-            call->contract().notify("episode.closed", {{"episodeId", id}});
-            summarize(call, id);
+            if (*was_open)
+                closed(call, id);
         });
 }
 

@@ -15,19 +15,22 @@ std::string Contract::subscribe(const std::shared_ptr<Peer>& peer, bool logs,
     auto id = make_id("sub_");
     const std::lock_guard lock(subscriptions_mutex_);
     subscriptions_.push_back({id, peer, peer.get(), logs, std::move(types)});
+    if (!remember_subscriptions(*peer)) {
+        subscriptions_.pop_back(); // or it would end with this process, and its client not know
+        return "";
+    }
     subscribers_ = subscriptions_.size();
-    remember_subscriptions(*peer);
     return id;
 }
 
-void Contract::remember_subscriptions(Peer& peer) {
+bool Contract::remember_subscriptions(Peer& peer) {
     json::array all;
     for (const auto& subscription : subscriptions_)
         if (subscription.raw == &peer)
             all.push_back({{"id", subscription.id},
                            {"logs", subscription.logs},
                            {"types", json::array(subscription.types.begin(), subscription.types.end())}});
-    (void)peer.remember(all.empty() ? "" : json::serialize(all));
+    return peer.remember(all.empty() ? "" : json::serialize(all));
 }
 
 void Contract::resume(const std::shared_ptr<Peer>& peer, std::string_view state) {
@@ -46,16 +49,17 @@ void Contract::resume(const std::shared_ptr<Peer>& peer, std::string_view state)
     subscribers_ = subscriptions_.size();
 }
 
-bool Contract::unsubscribe(std::string_view id) {
+bool Contract::unsubscribe(const Peer* peer, std::string_view id) {
     const std::lock_guard lock(subscriptions_mutex_);
-    const auto found = std::ranges::find(subscriptions_, id, &Subscription::id);
+    const auto found = std::ranges::find_if(
+        subscriptions_, [&](const Subscription& one) { return one.raw == peer && one.id == id; });
     if (found == subscriptions_.end())
         return false;
-    const auto peer = found->peer.lock();
+    const auto client = found->peer.lock();
     subscriptions_.erase(found);
     subscribers_ = subscriptions_.size();
-    if (peer)
-        remember_subscriptions(*peer);
+    if (client)
+        (void)remember_subscriptions(*client); // fewer than before: there is room
     return true;
 }
 
@@ -83,6 +87,8 @@ void Contract::notify(std::string_view type, json::object payload) {
     if (subscribers_ == 0)
         return;
     const std::lock_guard lock(subscriptions_mutex_);
+    if (sequence_ == 0 && service_.is_open())
+        sequence_ = static_cast<std::uint64_t>(service_.store().epoch()) << 32U;
     const json::object event{
         {"type", type}, {"ts", now_ms()}, {"seq", ++sequence_}, {"payload", std::move(payload)}};
     const auto message =

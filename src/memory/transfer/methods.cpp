@@ -145,7 +145,7 @@ void memory_add(const CallPointer& call) {
     if (trace->user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
         return call->refuse_argument("text must not be blank");
     if (session->agent.empty())
-        session->agent = call->service().options().agent;
+        session->agent = call->agent();
     if (session->id.empty())
         session->id = default_note_session;
     trace->id = make_id("tr_");
