@@ -38,8 +38,10 @@ public:
     void notify(std::string_view type, boost::json::object payload);
     // A line for those who asked for logs.tail.
     void log(std::string_view level, std::string_view channel, std::string_view message);
+    // The id of the subscription. Empty: the client has as many as can be remembered of it.
     std::string subscribe(const std::shared_ptr<Peer>& peer, bool logs, std::vector<std::string> types);
-    bool unsubscribe(std::string_view id);
+    // False: that client has none of that id.
+    bool unsubscribe(const Peer* peer, std::string_view id);
     // Called from any thread when a client has asked for core.shutdown, after its answer. To be set before
     // the first line is handled.
     void on_shutdown(std::function<void(const Peer&)> ask) { on_shutdown_ = std::move(ask); }
@@ -62,14 +64,14 @@ private:
         std::vector<std::string> types; // empty: all
     };
 
-    void remember_subscriptions(Peer& peer); // with the mutex held
+    bool remember_subscriptions(Peer& peer); // with the mutex held
 
     Service& service_;
     HostModel host_model_;
     std::mutex subscriptions_mutex_;
     std::vector<Subscription> subscriptions_;
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
-    std::uint64_t sequence_ = 0;
+    std::uint64_t sequence_ = 0;               // of events; begins anew, and higher, with each owner
     std::function<void(const Peer&)> on_shutdown_;
 };
 

@@ -8,6 +8,9 @@
 
 namespace holdfast::memory {
 
+inline constexpr std::int64_t latest_time =
+    9'000'000'000'000'000; // of what a client may say, in milliseconds
+
 class Contract::Call {
 public:
     // Begins the request with its peer, when it wants an answer.
@@ -45,6 +48,8 @@ public:
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
     [[nodiscard]] Service& service() const noexcept { return contract_.service_; }
     [[nodiscard]] const std::shared_ptr<Peer>& peer() const noexcept { return peer_; }
+    // For whom the client speaks where it does not say so.
+    [[nodiscard]] std::string agent() const;
     // What is stored of a call goes through this, except ids and names: they must stay what they are.
     [[nodiscard]] Cleaner cleaner() const { return Cleaner(service().config().redact); }
     [[nodiscard]] std::string clean(std::string text) const { return cleaner().text(std::move(text)); }
@@ -69,6 +74,9 @@ using Method = void (*)(const CallPointer&);
 
 // The method of that name, or null.
 Method find_method(std::string_view name);
+
+// An error as a line.
+std::string error_text(const boost::json::value& id, boost::json::object error);
 
 // Stored values as the contract shows them.
 boost::json::object to_json(const Trace& trace);

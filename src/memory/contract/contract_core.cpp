@@ -63,8 +63,7 @@ void core_health(const CallPointer& call) {
     json::object health{{"ok", failure.empty()},
                         {"version", HOLDFAST_VERSION},
                         {"uptimeMs", service.uptime_ms()},
-                        {"agent", call->peer()->agent().empty() ? std::string_view(service.options().agent)
-                                                                : call->peer()->agent()},
+                        {"agent", call->agent()},
                         {"pid", static_cast<std::int64_t>(::getpid())},
                         {"paths", places_of(paths)},
                         {"phase", name_of(progress.phase)},
@@ -107,6 +106,17 @@ void core_shutdown(const CallPointer& call) {
                            });
 }
 
+namespace {
+
+void subscribe(const CallPointer& call, bool logs, std::vector<std::string> types) {
+    const auto id = call->contract().subscribe(call->peer(), logs, std::move(types));
+    if (id.empty())
+        return call->refuse_argument("the subscriptions of a client take at most 32 KiB with their types");
+    call->answer(json::object{{"subscriptionId", id}});
+}
+
+} // namespace
+
 void events_subscribe(const CallPointer& call) {
     std::vector<std::string> types;
     if (const auto* given = call->params().if_contains("types"); given != nullptr && !given->is_null()) {
@@ -118,21 +128,20 @@ void events_subscribe(const CallPointer& call) {
             types.emplace_back(type.get_string());
         }
     }
-    call->answer(
-        json::object{{"subscriptionId", call->contract().subscribe(call->peer(), false, std::move(types))}});
+    subscribe(call, false, std::move(types));
 }
 
 void events_unsubscribe(const CallPointer& call) {
     const auto id = call->word("subscriptionId", true);
     if (call->bad())
         return;
-    if (!call->contract().unsubscribe(id))
+    if (!call->contract().unsubscribe(call->peer().get(), id))
         return call->refuse_missing("not_found", "no subscription of that id");
     call->answer(json::object{{"ok", true}});
 }
 
 void logs_tail(const CallPointer& call) {
-    call->answer(json::object{{"subscriptionId", call->contract().subscribe(call->peer(), true, {})}});
+    subscribe(call, true, {});
 }
 
 } // namespace holdfast::memory

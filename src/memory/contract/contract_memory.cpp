@@ -1,9 +1,8 @@
-// memory.*, retrieval.* and skill.*: what reads, and what keeps policies, world models and skills.
-#include "memory/contract/contract_call.hpp"
+// memory.* and retrieval.*: what reads traces, and what forgets one.
+#include "memory/contract/contract_reading.hpp"
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
 
 #include <algorithm>
 
@@ -13,22 +12,6 @@ using core::cat;
 namespace json = boost::json;
 
 namespace {
-
-constexpr std::int64_t far_future = 9'000'000'000'000'000;
-
-// Runs `read` with a connection on the pool; it answers or returns the error.
-template <class Read>
-void reading(const CallPointer& call, Read read) {
-    call->service().run([call, read = std::move(read)](bool open) mutable {
-        if (!open)
-            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto reader = call->service().store().reader();
-        if (!reader)
-            return call->refuse(reader.error());
-        if (auto done = read(**reader); !done)
-            call->refuse(done.error());
-    });
-}
 
 // topK is a number for all tiers together, or an object with one for each tier; a tier that is not named in
 // it is not asked for.
@@ -41,18 +24,14 @@ void read_top_k(const CallPointer& call, RecallQuery& query) {
     }
     const auto limit = [&](const char* tier) {
         const auto* value = given->get_object().if_contains(tier);
-        const auto asked = value != nullptr && value->is_int64() ? value->get_int64() : 0;
-        return static_cast<std::size_t>(std::clamp<std::int64_t>(asked, 0, 200));
+        if (value == nullptr || value->is_null())
+            return std::size_t{0};
+        if (!value->is_number())
+            call->refuse_argument(cat("topK.", tier, " must be a number"));
+        return static_cast<std::size_t>(
+            std::clamp(value->is_number() ? value->to_number<double>() : 0.0, 0.0, 200.0));
     };
     query.tiers = TierLimits{limit("tier1"), limit("tier2"), limit("tier3")};
-}
-
-template <class Value>
-json::array to_list(const std::vector<Value>& values) {
-    json::array list;
-    for (const auto& value : values)
-        list.push_back(to_json(value));
-    return list;
 }
 
 Result<std::int64_t> session_row_of(Database& database, const std::string& id) {
@@ -135,7 +114,7 @@ void memory_search(const CallPointer& call) {
         if (!recalled)
             return std::unexpected(std::move(recalled.error()));
         auto shown = to_json(*recalled);
-        shown["query"] = {{"agent", agent.empty() ? call->service().options().agent : agent},
+        shown["query"] = {{"agent", agent.empty() ? call->agent() : agent},
                           {"sessionId", session_id},
                           {"episodeId", episode_id},
                           {"query", query->text}};
@@ -170,55 +149,6 @@ void memory_get_trace(const CallPointer& call) {
     });
 }
 
-namespace {
-
-void get_object(const CallPointer& call, ObjectKind kind) {
-    const auto id = call->word("id", true);
-    if (call->bad())
-        return;
-    reading(call, [call, id, kind](Database& database) -> Result<void> {
-        auto object = find_object(database, kind, id);
-        if (!object)
-            return std::unexpected(std::move(object.error()));
-        call->answer(*object ? json::value(to_json(**object)) : json::value(nullptr));
-        return {};
-    });
-}
-
-void list_of(const CallPointer& call, ObjectKind kind, const char* name) {
-    const auto limit = call->integer("limit", false, 0, 1000);
-    const auto offset = call->integer("offset", false, 0, far_future);
-    const auto status = call->text("status", false);
-    const auto like = call->text("q", false);
-    if (call->bad())
-        return;
-    reading(call, [=](Database& database) -> Result<void> {
-        auto objects = list_objects(database, kind, status, like, limit.value_or(50), offset.value_or(0));
-        if (!objects)
-            return std::unexpected(std::move(objects.error()));
-        call->answer(json::object{{name, to_list(*objects)}});
-        return {};
-    });
-}
-
-} // namespace
-
-void memory_get_policy(const CallPointer& call) {
-    get_object(call, ObjectKind::policy);
-}
-void memory_get_world(const CallPointer& call) {
-    get_object(call, ObjectKind::world_model);
-}
-void memory_list_world_models(const CallPointer& call) {
-    list_of(call, ObjectKind::world_model, "worldModels");
-}
-void memory_list_policies(const CallPointer& call) {
-    list_of(call, ObjectKind::policy, "policies");
-}
-void skill_list(const CallPointer& call) {
-    list_of(call, ObjectKind::skill, "skills");
-}
-
 void memory_timeline(const CallPointer& call) {
     const auto id = call->word("episodeId", true);
     const auto name_space = call->name_space();
@@ -249,7 +179,7 @@ namespace {
 void listing(const CallPointer& call, bool episodes) {
     const auto session_id = call->word("sessionId", false);
     const auto limit = call->integer("limit", false, 0, 1000);
-    const auto offset = call->integer("offset", false, 0, far_future);
+    const auto offset = call->integer("offset", false, 0, latest_time);
     const auto words = call->text("q", false);
     if (call->bad())
         return;
@@ -311,84 +241,6 @@ void memory_forget(const CallPointer& call) {
                 return call->refuse_missing("trace_not_found", cat("no trace ", id));
             call->answer(json::object{{"ok", true}});
             call->contract().notify("trace.forgotten", {{"traceId", id}});
-        });
-}
-
-void skill_get(const CallPointer& call) {
-    const auto id = call->word("id", true);
-    const bool trial = call->flag("recordTrial");
-    if (call->bad())
-        return;
-    if (!trial)
-        return get_object(call, ObjectKind::skill);
-    auto found = std::make_shared<std::optional<StoredObject>>();
-    call->service().submit(
-        [id, found](WriteContext& context) -> Result<void> {
-            if (auto counted = record_trial(context, id); !counted)
-                return std::unexpected(std::move(counted.error()));
-            auto skill = find_object(context.database, ObjectKind::skill, id);
-            if (!skill)
-                return std::unexpected(std::move(skill.error()));
-            *found = std::move(*skill);
-            return {};
-        },
-        [call, found](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            call->answer(*found ? json::value(to_json(**found)) : json::value(nullptr));
-        });
-}
-
-void object_add(const CallPointer& call, ObjectKind kind) {
-    auto object = std::make_shared<StoredObject>();
-    object->kind = kind;
-    object->id = call->word("id", false);
-    object->title = call->clean(call->word("title", true));
-    object->body = call->clean(call->text("body", true));
-    object->status = call->word("status", false);
-    object->data = call->clean_json("data");
-    if (call->bad())
-        return;
-    if (!object->id.empty() && !is_sound_id(object->id))
-        return call->refuse_argument(cat("id", sound_id_rule));
-    if (object->id.empty())
-        object->id = make_id(kind == ObjectKind::skill ? "sk_" : kind == ObjectKind::policy ? "po_" : "wm_");
-    if (object->status.empty())
-        object->status = "active";
-    object->created_at = object->updated_at = now_ms();
-    call->service().submit([object](WriteContext& context) { return put_object(context, *object); },
-                           [call, object](Result<void> done) {
-                               if (!done)
-                                   return call->refuse(done.error());
-                               call->service().recall().objects_changed();
-                               call->answer(json::object{{"id", object->id}});
-                           });
-}
-
-void object_archive(const CallPointer& call, ObjectKind kind) {
-    const auto id = call->word("id", true);
-    (void)call->text("reason", false);
-    if (call->bad())
-        return;
-    auto found = std::make_shared<bool>(false);
-    call->service().submit(
-        [id, kind, found](WriteContext& context) -> Result<void> {
-            auto archived = archive_object(context, kind, id, now_ms());
-            if (!archived)
-                return std::unexpected(std::move(archived.error()));
-            *found = *archived;
-            return {};
-        },
-        [call, id, kind, found](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            if (!*found)
-                return call->refuse_missing(kind == ObjectKind::skill    ? "skill_not_found"
-                                            : kind == ObjectKind::policy ? "policy_not_found"
-                                                                         : "world_model_not_found",
-                                            cat("nothing stored under ", id));
-            call->service().recall().objects_changed();
-            call->answer(json::object{{"ok", true}});
         });
 }
 

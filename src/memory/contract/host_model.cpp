@@ -2,11 +2,19 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
 
 using core::cat;
 namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t most_text = std::size_t{64} << 10;
+constexpr std::size_t most_model_name = 200;
+
+} // namespace
 
 // Numbers begin anew with each owner, at another place: an answer that a client owes to a dead owner must not
 // be taken for one to us.
@@ -70,10 +78,11 @@ bool HostModel::take(const Peer* peer, const json::object& answer) {
             last_error_ = late ? cat("no answer within ", timeout_ms_, " ms") : "the host gave no text";
             return true;
         }
-        text = given->get_string();
+        // More than anybody uses of it is not carried any further: other clients wait for this thread.
+        text = cut_at_character(std::string_view(given->get_string()), most_text);
         if (const auto* model = result->get_object().if_contains("model");
             model != nullptr && model->is_string())
-            model_ = model->get_string();
+            model_ = cut_at_character(std::string_view(model->get_string()), most_model_name);
         last_ok_ = now_ms();
         last_error_.clear();
     }

@@ -69,7 +69,7 @@ void summarize(const CallPointer& call, const std::string& episode_id) {
         return;
     auto& contract = call->contract();
     auto& service = call->service();
-    service.run([&contract, &service, peer = call->peer(), redacts = call, episode_id](bool open) {
+    service.run(nullptr, [&contract, &service, peer = call->peer(), redacts = call, episode_id](bool open) {
         if (!open)
             return;
         auto reader = service.store().reader();

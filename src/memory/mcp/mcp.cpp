@@ -241,7 +241,11 @@ void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message,
     if (!wants_answer(message))
         return; // nothing of ours depends on a notification
     Request request{.peer = peer, .id = id_of(message)};
-    request.ticket = peer->begin(json::serialize(request.id));
+    const auto raw_id = json::serialize(request.id);
+    const bool id_too_long = raw_id.size() > Peer::longest_id;
+    request.ticket = peer->begin(id_too_long ? "null" : raw_id);
+    if (id_too_long)
+        return request.refuse(invalid_request, cat("an id takes at most ", Peer::longest_id, " bytes"));
     auto* object = message.if_object();
     const auto* method = object != nullptr ? object->if_contains("method") : nullptr;
     if (method == nullptr || !method->is_string() || request.id.is_null() ||

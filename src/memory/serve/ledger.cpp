@@ -327,7 +327,15 @@ void Ledger::free_slot(std::uint32_t ticket) {
     clear_slots(at);
     for (std::uint32_t i = at; i < at + count; ++i)
         free_.push_back(i);
-    --in_flight_;
+    if (--in_flight_ > 0)
+        return;
+    // Single slots are used again one by one, rows of them for long ids only from the front.
+    free_.clear();
+    shared_->slots_used = 0;
+}
+
+bool Ledger::has_room() const noexcept {
+    return in_flight_ < max_in_flight && shared_->slots_used + slots_for(max_id) <= slot_count;
 }
 
 void Ledger::drop(std::uint32_t ticket) {

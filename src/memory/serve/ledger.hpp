@@ -81,8 +81,12 @@ public:
     void used();
 
     // --- requests in flight
-    // Notes the id of the line in hand and that the line was read, in one step. 0: no room for it.
+    // Notes the id of the line in hand and that the line was read, in one step. 0: it is longer than max_id,
+    // or there is no room for it.
     std::uint32_t begin(std::string_view raw_id);
+    // A further request can be noted, whatever its id. When not, lines have to wait until answers were
+    // staged: all that is in flight may have to be answered first.
+    [[nodiscard]] bool has_room() const noexcept;
     [[nodiscard]] std::uint32_t in_flight() const noexcept { return in_flight_; }
     // Requests that the last process had begun and not answered. Call once, after open.
     struct Lost {

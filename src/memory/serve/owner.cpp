@@ -155,8 +155,8 @@ bool Owner::wanted() const {
 // to go.
 bool Owner::somebody_is_ending() const {
     return std::ranges::any_of(clients_, [&](const Client& client) {
-        return !client.own && client.stage != Stage::resting &&
-               (client.stage != Stage::serving || (!leaving_ && client.stream->ended()));
+        return !client.own && !client.left && client.stage != Stage::resting &&
+               (client.stage != Stage::serving || client.stream->ending());
     });
 }
 
@@ -178,8 +178,11 @@ void Owner::begin_leaving(std::int64_t at_most_ms, std::string reason) {
         const std::uint64_t one = 1;
         (void)!::write(cancel_fd_, &one, sizeof one);
     }
-    for (auto& client : clients_)
-        client.stream->stop_reading();
+    for (auto& client : clients_) {
+        // Others go on elsewhere: their streams rest where they are.
+        client.left = !client.own && client.stage == Stage::serving && !client.stream->ending();
+        client.left ? client.stream->leave_lines() : client.stream->stop_reading();
+    }
     leave_committed_ = barrier();
 }
 
@@ -254,6 +257,8 @@ void Owner::tell_attached() {
 }
 
 int Owner::next_timeout() const {
+    if (std::ranges::any_of(clients_, [](const Client& client) { return client.stream->has_lines(); }))
+        return 0;
     std::int64_t timeout = -1;
     const auto now = monotonic_ms();
     const auto within = [&](std::int64_t moment) {

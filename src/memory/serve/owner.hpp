@@ -47,6 +47,7 @@ private:
         sys::Fd connection; // not valid: our own
         bool own = false;
         bool gone = false;
+        bool left = false; // to the next owner, as it is
         Stage stage = Stage::serving;
         std::shared_ptr<std::atomic<bool>> committed; // what it wrote without asking for an answer
         std::int64_t flush_until_ms = 0;

@@ -103,14 +103,11 @@ void Owner::hear(Client& client) {
 }
 
 void Owner::step(Client& client) {
-    if (client.gone)
+    if (client.gone || client.left)
         return;
     auto& stream = *client.stream;
-    stream.handle_held(*client.protocol);
+    stream.handle_waiting(*client.protocol);
     if (client.stage == Stage::serving && stream.ended()) {
-        // Others go on elsewhere when this process leaves: their streams rest where they are.
-        if (leaving_ && !client.own)
-            return;
         client.stage = Stage::draining;
         client.committed = barrier();
     }

@@ -1,10 +1,14 @@
 #include "memory/serve/stream.hpp"
 
+#include "memory/store/ids.hpp"
+
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace holdfast::memory {
+
+static_assert(Peer::longest_id <= Ledger::max_id);
 
 Stream::Stream(sys::Fd in, sys::Fd out, Ledger ledger, std::string agent, int wake_fd)
     : in_(std::move(in))
@@ -29,7 +33,7 @@ Peer::Ticket Stream::begin(std::string_view raw_id) {
 
 void Stream::answer(Ticket ticket, std::string_view message) {
     const std::lock_guard lock(mutex_);
-    const bool was_full = ledger_.unsent() >= room || ledger_.in_flight() >= Ledger::max_in_flight;
+    const bool was_full = !has_room_locked();
     if (gone_ || !ledger_.stage(ticket, message)) {
         gone_ = true; // no memory for an answer is the end of a client, too: it must not go on as if it had
                       // got it
@@ -75,7 +79,7 @@ void Stream::take_over(Protocol& protocol) {
         protocol.resume(shared_from_this(), state);
     for (const auto& request : lost)
         answer(request.ticket, protocol.lost(request.raw_id));
-    handle_lines(protocol, false);
+    handle_lines(protocol);
 }
 
 void Stream::readable(Protocol& protocol) {
@@ -83,23 +87,29 @@ void Stream::readable(Protocol& protocol) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     at_end_ = n <= 0;
-    handle_lines(protocol, at_end_);
-    if (at_end_ && !lines_wait_)
-        ended_ = true;
+    handle_lines(protocol);
 }
 
-void Stream::handle_held(Protocol& protocol) {
-    if (!lines_wait_ || held_)
-        return;
-    lines_wait_ = false;
-    handle_lines(protocol, at_end_);
-    if (at_end_ && !lines_wait_)
+bool Stream::has_lines() const {
+    if (!lines_wait_ || held_ || ended_)
+        return false;
+    const std::lock_guard lock(mutex_);
+    return has_room_locked();
+}
+
+void Stream::handle_waiting(Protocol& protocol) {
+    if (has_lines())
+        handle_lines(protocol);
+}
+
+void Stream::stop_reading() noexcept {
+    read_enough_ = true;
+    if (!lines_wait_)
         ended_ = true;
 }
 
 bool Stream::hold_lines() {
     held_ = true;
-    lines_wait_ = true;
     return true;
 }
 
@@ -108,18 +118,30 @@ void Stream::go_on() {
     wake();
 }
 
-void Stream::handle_lines(Protocol& protocol, bool at_end) {
+// Each line is looked at before it is taken: a request that could not be noted would be lost with this
+// process.
+void Stream::handle_lines(Protocol& protocol) {
     const auto self = shared_from_this();
-    while (!ended_ && !lines_wait_) {
-        const auto line = ledger_.next(at_end);
-        if (line.kind == Ledger::Line::Kind::none)
+    const auto turn_ends = monotonic_us() + turn_us;
+    lines_wait_ = true;
+    do {
+        const auto line = ledger_.next(at_end_);
+        if (line.kind == Ledger::Line::Kind::none) {
+            lines_wait_ = false;
+            if (at_end_ || read_enough_)
+                ended_ = true;
             return;
+        }
         if (line.kind == Ledger::Line::Kind::oversize)
             protocol.refuse_oversize(self, ledger_.line_limit());
         else
             protocol.handle(self, line.text);
         ledger_.used();
-    }
+    } while (has_lines() && monotonic_us() < turn_ends);
+}
+
+bool Stream::has_room_locked() const {
+    return (gone_ || ledger_.unsent() < room) && ledger_.has_room();
 }
 
 void Stream::writable() {
@@ -129,8 +151,7 @@ void Stream::writable() {
 
 bool Stream::wants_input() const {
     const std::lock_guard lock(mutex_);
-    return !ended_ && !lines_wait_ && !at_end_ && (gone_ || ledger_.unsent() < room) &&
-           ledger_.in_flight() < Ledger::max_in_flight;
+    return !ended_ && !lines_wait_ && !at_end_ && !read_enough_ && has_room_locked();
 }
 
 bool Stream::wants_output() const {
@@ -149,7 +170,7 @@ void Stream::close() {
 
 bool Stream::settled() const {
     const std::lock_guard lock(mutex_);
-    return ledger_.in_flight() == 0;
+    return ledger_.in_flight() == 0 && !held_;
 }
 
 bool Stream::flushed() const {

@@ -13,7 +13,8 @@ namespace holdfast::memory {
 // thread unless they say otherwise.
 class Peer {
 public:
-    using Ticket = std::uint32_t; // 0: none
+    using Ticket = std::uint32_t;                   // 0: none
+    static constexpr std::size_t longest_id = 4096; // as JSON text; a request with a longer one is refused
 
     Peer() = default;
     Peer(const Peer&) = delete;
@@ -25,8 +26,8 @@ public:
     virtual void send(std::string_view message) = 0;
     // Says that the line in hand is a request that will be answered; to be called on the thread that handles
     // the line, before anything is done for it. From here on the client gets an answer whatever happens to
-    // this process: a successor answers it with Protocol::lost. `raw_id` is JSON text; "null" for a line
-    // without one.
+    // this process: a successor answers it with Protocol::lost. `raw_id` is JSON text, at most longest_id
+    // bytes; "null" for a line without one.
     virtual Ticket begin(std::string_view /*raw_id*/) { return 0; }
     // The answer to what was begun. Exactly once per ticket.
     virtual void answer(Ticket /*ticket*/, std::string_view message) { send(message); }
@@ -39,6 +40,8 @@ public:
     // how far a handshake came. Kept outside this process, replaced as a whole. False: longer than 32 KiB,
     // not kept.
     virtual bool remember(std::string_view /*state*/) { return false; }
+    // Requests of one lane wait for each other where many are to be worked on, and not for those of another.
+    [[nodiscard]] virtual const void* lane() const { return nullptr; }
     // For whom the client speaks, as it said when it came; empty: as the home's owner.
     [[nodiscard]] virtual std::string_view agent() const { return {}; }
 };

@@ -155,6 +155,8 @@ void Service::open() {
             refused.swap(early_);
         }
         settled_ = true;
+        while (workers_.size() < std::min(most_workers, tasks_))
+            workers_.emplace_back([this] { worker(); });
         changed_.notify_all();
     }
     // What waited for the store is told why there is none.
@@ -189,52 +191,110 @@ void Service::submit(WriteFunction write, WriteDone done) {
         counted(fail(Errc::closed, failure));
 }
 
-void Service::run(Task task, std::int64_t deadline_us) {
-    const std::lock_guard lock(mutex_);
-    ++pending_;
-    tasks_.push_back({std::move(task), deadline_us});
-    if (idle_workers_ < tasks_.size() && workers_.size() < most_workers)
+void Service::want_worker() {
+    if (idle_workers_ < tasks_ + errands_.size() && workers_.size() < most_workers)
         workers_.emplace_back([this] { worker(); });
     changed_.notify_one();
+}
+
+void Service::run(const void* asker, Task task) {
+    const std::lock_guard lock(mutex_);
+    ++pending_;
+    ++tasks_;
+    const auto known = lane_of_.find(asker);
+    if (known != lane_of_.end()) {
+        known->second->tasks.push_back(std::move(task));
+    } else {
+        lanes_.push_back({asker, {}});
+        lanes_.back().tasks.push_back(std::move(task));
+        lane_of_.emplace(asker, std::prev(lanes_.end()));
+    }
+    if (settled_) // or nobody could do anything about it yet
+        want_worker();
+}
+
+void Service::run_now(Errand errand) {
+    const std::lock_guard lock(mutex_);
+    ++pending_;
+    errands_.push_back(std::move(errand));
+    want_worker();
+}
+
+Service::Errand Service::next_errand() {
+    if (!errands_.empty()) {
+        auto errand = std::move(errands_.front());
+        errands_.pop_front();
+        return errand;
+    }
+    if (!settled_ || lanes_.empty())
+        return {};
+    const auto lane = lanes_.begin();
+    auto task = std::move(lane->tasks.front());
+    lane->tasks.pop_front();
+    --tasks_;
+    if (lane->tasks.empty()) {
+        lane_of_.erase(lane->asker);
+        lanes_.erase(lane);
+    } else {
+        lanes_.splice(lanes_.end(), lanes_, lane);
+    }
+    return [task = std::move(task), open = open_.load()]() mutable { task(open); };
 }
 
 void Service::worker() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        // Before the store is settled only those are taken whose time has come.
-        auto ready = tasks_.end();
-        std::int64_t next_deadline = 0;
-        if (settled_) {
-            ready = tasks_.begin();
-        } else {
-            const auto now = monotonic_us();
-            for (auto task = tasks_.begin(); task != tasks_.end() && ready == tasks_.end(); ++task) {
-                if (task->deadline_us != 0 && task->deadline_us <= now)
-                    ready = task;
-                else if (task->deadline_us != 0 && (next_deadline == 0 || task->deadline_us < next_deadline))
-                    next_deadline = task->deadline_us;
-            }
-        }
-        if (ready != tasks_.end()) {
-            auto task = std::move(ready->task);
-            tasks_.erase(ready);
-            const bool open = open_;
+        if (auto errand = next_errand()) {
             lock.unlock();
-            task(open);
-            task = nullptr;
+            errand();
+            errand = nullptr;
             finished_one();
             lock.lock();
             continue;
         }
-        if (stopping_ && tasks_.empty())
+        if (stopping_)
             return;
         ++idle_workers_;
-        if (next_deadline != 0)
-            changed_.wait_for(
-                lock, std::chrono::microseconds(std::max<std::int64_t>(1, next_deadline - monotonic_us())));
-        else
-            changed_.wait(lock);
+        changed_.wait(lock);
         --idle_workers_;
+    }
+}
+
+Service::Timer Service::run_at(std::int64_t at_us, Errand errand) {
+    const std::lock_guard lock(mutex_);
+    const Timer timer{at_us, ++last_timer_};
+    timers_.emplace(timer, std::move(errand));
+    if (!clock_.joinable())
+        clock_ = std::thread([this] { clock(); });
+    else if (timers_.begin()->first == timer)
+        first_timer_changed_.notify_one();
+    return timer;
+}
+
+void Service::cancel(const Timer& timer) {
+    std::map<Timer, Errand>::node_type cancelled; // what it holds ends without the lock
+    const std::lock_guard lock(mutex_);
+    cancelled = timers_.extract(timer);
+}
+
+void Service::clock() {
+    constexpr std::int64_t longest_wait_us = 3'600'000'000; // a moment may be as far as numbers go
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        if (timers_.empty()) {
+            first_timer_changed_.wait(lock);
+            continue;
+        }
+        const auto left = timers_.begin()->first.at_us - monotonic_us();
+        if (left > 0) {
+            first_timer_changed_.wait_for(lock, std::chrono::microseconds(std::min(left, longest_wait_us)));
+            continue;
+        }
+        auto due = timers_.extract(timers_.begin());
+        lock.unlock();
+        due.mapped()();
+        due = {};
+        lock.lock();
     }
 }
 
@@ -272,10 +332,14 @@ void Service::close() {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
         changed_.notify_all();
+        first_timer_changed_.notify_all();
     }
     for (auto& worker : workers_)
         if (worker.joinable())
             worker.join();
+    if (clock_.joinable())
+        clock_.join();
+    timers_.clear();
     if (embedder_)
         embedder_->close();
     // The indexer reads from the store, so it stops first. What is committed after that is indexed at the

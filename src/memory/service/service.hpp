@@ -12,10 +12,13 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 
 namespace holdfast::memory {
 
@@ -50,10 +53,25 @@ public:
 
     // A write. Kept until the store is open, then handed over in the order of arrival.
     void submit(WriteFunction write, WriteDone done);
-    // Something that reads. Runs on the pool once the store is open. When `deadline_us` (monotonic, 0: none)
-    // comes first, it is called with `open` false and must not touch the store.
+    // Something that reads. Runs on the pool once the store is open; with `open` false when it could not be
+    // opened. Those of one asker run in their order, those of several askers in turns: who asks much waits
+    // for itself.
     using Task = std::move_only_function<void(bool open)>;
-    void run(Task task, std::int64_t deadline_us = 0);
+    void run(const void* asker, Task task);
+    // Something that needs no store. Runs on the pool before what reads, also while the store is being
+    // opened.
+    using Errand = std::move_only_function<void()>;
+    void run_now(Errand errand);
+    // Something short that has to happen at that moment (monotonic), however busy everybody else is. Not
+    // waited for by drain() and close(): what has not happened by then does not.
+    struct Timer {
+        std::int64_t at_us = 0;
+        std::uint64_t number = 0; // 0: none
+        auto operator<=>(const Timer&) const = default;
+    };
+    Timer run_at(std::int64_t at_us, Errand errand);
+    // It does not happen, unless it has begun.
+    void cancel(const Timer& timer);
 
     [[nodiscard]] Store& store() const { return *store_; }
     [[nodiscard]] Recall& recall() const { return *recall_; }
@@ -71,7 +89,7 @@ public:
     [[nodiscard]] std::int64_t uptime_ms() const noexcept;
     // From now on every write is refused: the home was lost to another process.
     void fence();
-    // Writes and tasks that have not been answered yet.
+    // Writes, tasks and errands that are not done yet.
     [[nodiscard]] std::size_t pending() const;
     // Waits until nothing is pending, at most this long. False: something still is.
     bool drain(std::int64_t at_most_ms);
@@ -79,9 +97,10 @@ public:
     void close();
 
 private:
-    struct Queued {
-        Task task;
-        std::int64_t deadline_us;
+    // What one asker waits for.
+    struct Lane {
+        const void* asker;
+        std::deque<Task> tasks;
     };
     struct EarlyWrite {
         WriteFunction write;
@@ -93,6 +112,9 @@ private:
     void tell(const Progress& progress);
     void start_embedder();
     void worker();
+    void clock();
+    void want_worker();   // with the mutex held
+    Errand next_errand(); // with the mutex held; empty: there is nothing to do
     void finished_one();
 
     ServiceOptions options_;
@@ -113,13 +135,20 @@ private:
     Progress progress_;
     std::string failure_;
     std::deque<EarlyWrite> early_;
-    std::deque<Queued> tasks_;
+    std::list<Lane> lanes_; // none is empty; the first one's turn is next
+    std::unordered_map<const void*, std::list<Lane>::iterator> lane_of_;
+    std::size_t tasks_ = 0; // in all lanes
+    std::deque<Errand> errands_;
+    std::map<Timer, Errand> timers_;
+    std::uint64_t last_timer_ = 0;
+    std::condition_variable first_timer_changed_;
     std::size_t pending_ = 0;
     bool settled_ = false; // open, or failed for good
     bool fence_asked_ = false;
     bool stopping_ = false;
     std::vector<std::thread> workers_;
     std::size_t idle_workers_ = 0;
+    std::thread clock_; // made with the first timer
     std::thread opener_;
 };
 

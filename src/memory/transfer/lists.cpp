@@ -61,7 +61,7 @@ std::optional<Wanted> wanted_of(const CallPointer& call) {
 template <class Make>
 void answer_page(const CallPointer& call, const Wanted& wanted, const char* name, std::string sql,
                  std::int64_t more, Make make) {
-    call->service().run([=, sql = std::move(sql)](bool open) {
+    call->service().run(call->peer()->lane(), [=, sql = std::move(sql)](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();
@@ -153,7 +153,7 @@ void memory_episodes(const CallPointer& call) {
     if (session_id.empty())
         return answer_page(call, *wanted, "episodes",
                            cat(columns, "?4=0 ORDER BY e.opened_at DESC, e.row DESC LIMIT ?3"), 0, make);
-    call->service().run([=](bool open) {
+    call->service().run(call->peer()->lane(), [=](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();
@@ -209,7 +209,8 @@ void memory_turns(const CallPointer& call) {
     const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);
     if (!after)
         return call->refuse_argument("after is not the next of an earlier page");
-    call->service().run([call, id, name_space, after = *after, limit = *limit](bool open) {
+    call->service().run(call->peer()->lane(), [call, id, name_space, after = *after,
+                                               limit = *limit](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();

@@ -78,7 +78,7 @@ void transfer_export(const CallPointer& call) {
     const auto cursor = call->text("cursor", false);
     if (call->bad())
         return;
-    call->service().run([call, cursor](bool open) {
+    call->service().run(call->peer()->lane(), [call, cursor](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto reader = call->service().store().reader();
@@ -105,7 +105,7 @@ void core_check(const CallPointer& call) {
     const bool rebuild = call->flag("rebuild");
     if (call->bad())
         return;
-    call->service().run([call, rebuild](bool open) {
+    call->service().run(call->peer()->lane(), [call, rebuild](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
         auto report = check_store(call->service().store());
@@ -139,13 +139,13 @@ void memory_add(const CallPointer& call) {
     session->agent = call->text("agent", false);
     session->id = call->text("sessionId", false);
     trace->tags = call->clean_list("tags", false);
-    const auto ts = call->integer("ts", false, 0, 9'000'000'000'000'000);
+    const auto ts = call->integer("ts", false, 0, latest_time);
     if (call->bad())
         return;
     if (trace->user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
         return call->refuse_argument("text must not be blank");
     if (session->agent.empty())
-        session->agent = call->service().options().agent;
+        session->agent = call->agent();
     if (session->id.empty())
         session->id = default_note_session;
     trace->id = make_id("tr_");

@@ -60,7 +60,7 @@ public:
         : service_(service) {}
 
     void more(Sink sink) override {
-        service_.run([cursor = next_, &service = service_, sink = std::move(sink)](bool open) {
+        service_.run(nullptr, [cursor = next_, &service = service_, sink = std::move(sink)](bool open) {
             if (!open)
                 return sink("", AfterPiece::broken);
             auto reader = service.store().reader();

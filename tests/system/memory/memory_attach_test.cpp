@@ -217,6 +217,57 @@ TEST(MemoryLife, subscriptions_go_on_with_the_next_owner) {
     EXPECT_FALSE(second.call("events.unsubscribe", {{"subscriptionId", ended}}).contains("result"));
 }
 
+TEST(MemoryLife, each_client_speaks_for_its_own_agent) {
+    const TempHome home;
+    MemoryProcess owner(home.path(), {"--agent=one"});
+    prepare(owner);
+    MemoryProcess second(home.path(), {"--agent=two"});
+    ASSERT_EQ(served_by(second), owner.pid());
+    for (auto* client : {&owner, &second}) {
+        const std::string name = client == &owner ? "one" : "two";
+        EXPECT_EQ(client->call("memory.search", {{"query", "x"}}).at("result").at("query").at("agent"),
+                  json::value(name));
+        ASSERT_TRUE(
+            client->call("memory.add", {{"text", "a note"}, {"sessionId", "of " + name}}).contains("result"));
+        const auto sessions = client->call("memory.sessions", {{"limit", 1}}).at("result").at("sessions");
+        EXPECT_EQ(sessions.at(0).at("id"), json::value("of " + name));
+        EXPECT_EQ(sessions.at(0).at("agent"), json::value(name));
+    }
+}
+
+TEST(MemoryLife, subscriptions_are_their_clients_own_and_none_is_promised_that_would_be_lost) {
+    const TempHome home;
+    OwnerAndSecond both(home);
+    auto& [owner, second] = both;
+    const auto id =
+        second.call("events.subscribe", {{"types", {"trace.created"}}}).at("result").at("subscriptionId");
+    EXPECT_EQ(owner.call("events.unsubscribe", {{"subscriptionId", id}}).at("error").at("data").at("code"),
+              "not_found");
+    std::string last; // the type of the last one that was taken
+    for (int i = 0; i < 40; ++i) {
+        const auto type = std::to_string(i) + std::string(1000, 't');
+        const auto answer = second.call("events.subscribe", {{"types", {type}}});
+        if (answer.contains("error")) {
+            EXPECT_EQ(answer.at("error").at("code"), -32602);
+            break;
+        }
+        last = type;
+    }
+    EXPECT_FALSE(last.empty());
+    EXPECT_FALSE(last.starts_with("39")) << "all were taken, and 32 KiB are kept";
+    const auto heard = [&](int number) -> std::int64_t {
+        EXPECT_TRUE(second.call("turn.end", turn_params(number)).contains("result"));
+        const auto line = second.line(10'000);
+        EXPECT_TRUE(line);
+        return line ? json::parse(*line).at("params").at("seq").as_int64() : -1;
+    };
+    const auto before = heard(1);
+    kill_and_reap(owner);
+    ASSERT_EQ(served_by(second), second.pid());
+    EXPECT_GT(heard(2), before) << "what comes later has the higher number, also from the next owner";
+    EXPECT_TRUE(second.others.empty());
+}
+
 TEST(MemoryLife, a_client_that_never_reads_and_one_with_an_endless_line_hold_up_nobody) {
     const TempHome home;
     MemoryProcess owner(home.path());

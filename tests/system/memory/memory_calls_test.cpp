@@ -2,6 +2,7 @@
 // repeated, and with values that only look right.
 #include "memory/contract/contract.hpp"
 #include "memory/mcp/local_call.hpp"
+#include "memory/store/ids.hpp"
 #include "support/memory_home.hpp"
 
 #include <gtest/gtest.h>
@@ -200,6 +201,104 @@ TEST_F(MemoryCalls, a_turn_is_not_begun_in_an_episode_of_another_session) {
     EXPECT_EQ(service_->store().totals().sessions, 2) << "a refused call leaves nothing behind";
     const auto id = result("turn.end", turn_end("s", episode, 3)).at("traceId");
     EXPECT_EQ(result("memory.get_trace", {{"id", id}}).at("userText"), "the question");
+}
+
+// Also while the writer, or everybody who could search, is busy with something else.
+TEST_F(MemoryCalls, turn_start_is_answered_by_its_deadline_and_its_episode_is_the_one_that_was_told) {
+    const auto known = result("turn.start", turn_start("s", "the question", 1)).at("query").at("episodeId");
+    std::latch gate(1);
+    service_->submit(
+        [&](WriteContext&) -> Result<void> {
+            gate.wait();
+            return {};
+        },
+        [](const Result<void>&) {});
+    for (int i = 0; i < 8; ++i)
+        service_->run(nullptr, [&](bool) { gate.wait(); });
+    const auto begin_by_deadline = [&](const std::string& session) {
+        auto params = turn_start(session, "in a hurry", 2);
+        params["deadlineAt"] = now_ms() + 50;
+        return begin("turn.start", std::move(params));
+    };
+    auto old_session = begin_by_deadline("s");
+    auto new_session = begin_by_deadline("n");
+    for (auto* turn : {&old_session, &new_session}) {
+        const bool in_time = turn->wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+        EXPECT_TRUE(in_time);
+        if (!in_time)
+            gate.count_down(); // or the test would not end
+        ASSERT_TRUE(in_time);
+    }
+    gate.count_down();
+    for (auto* turn : {&old_session, &new_session}) {
+        const auto answer = turn->get();
+        ASSERT_TRUE(answer.ok()) << answer.message;
+        EXPECT_EQ(answer.result.at("cut"), true);
+        const std::string session(answer.result.at("query").at("sessionId").as_string());
+        const auto episode = answer.result.at("query").at("episodeId");
+        const auto id = result("turn.end", turn_end(session, episode, 3)).at("traceId");
+        EXPECT_EQ(result("memory.get_trace", {{"id", id}}).at("userText"), "in a hurry");
+    }
+    EXPECT_EQ(service_->store().totals().episodes, 3) << known;
+}
+
+// One client's long queue is not in front of another's question.
+TEST_F(MemoryCalls, those_who_ask_much_wait_for_themselves) {
+    std::latch begun(4);
+    std::latch gate(1);
+    std::latch asked_once(1);
+    std::atomic<int> done = 0;
+    const int much = 0;
+    const int little = 0;
+    for (int i = 0; i < 4; ++i) // as many as there are workers
+        service_->run(&much, [&](bool) {
+            begun.count_down();
+            gate.wait();
+        });
+    begun.wait();
+    for (int i = 0; i < 1000; ++i)
+        service_->run(&much, [&](bool) { ++done; });
+    int before = -1;
+    service_->run(&little, [&](bool) {
+        before = done;
+        asked_once.count_down();
+    });
+    gate.count_down();
+    asked_once.wait();
+    EXPECT_LT(before, 100);
+    EXPECT_TRUE(service_->drain(20'000));
+    EXPECT_EQ(done, 1000);
+}
+
+TEST_F(MemoryCalls, an_episode_is_opened_again_by_its_id_in_its_own_session_only) {
+    open("s");
+    open("t");
+    (void)result("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}});
+    EXPECT_EQ(call("episode.open", {{"sessionId", "t"}, {"episodeId", "e"}}).code, "conflict");
+    (void)result("episode.close", {{"episodeId", "e"}});
+    EXPECT_EQ(result("episode.open", {{"sessionId", "s"}, {"episodeId", "e"}, {"userMessage", "once more"}})
+                  .at("episodeId"),
+              "e");
+    EXPECT_TRUE(result("memory.episodes").at("episodes").at(0).at("closedAt").is_null());
+    const auto id = result("turn.end", turn_end("s", "e", 2)).at("traceId");
+    EXPECT_EQ(result("memory.get_trace", {{"id", id}}).at("userText"), "once more");
+    EXPECT_EQ(service_->store().totals().episodes, 1);
+}
+
+TEST_F(MemoryCalls, limits_of_tiers_are_numbers_and_data_is_an_object) {
+    (void)result("memory.add", {{"text", "the kettle"}, {"ts", 1}});
+    const auto search = [&](const json::value& tier) {
+        return call("memory.search", {{"query", "kettle"}, {"topK", {{"tier2", tier}}}});
+    };
+    EXPECT_EQ(search(2).result.at("hits").as_array().size(), 1U);
+    EXPECT_EQ(search(2.0).result.at("hits").as_array().size(), 1U);
+    EXPECT_EQ(search(1e30).result.at("hits").as_array().size(), 1U);
+    EXPECT_EQ(search(-1).result.at("hits").as_array().size(), 0U);
+    for (const json::value& bad : {json::value("2"), json::value(true), json::value(json::array())})
+        EXPECT_EQ(search(bad).code, "invalid_argument") << bad;
+    for (const json::value& bad : {json::value("x"), json::value(5), json::value(json::array())})
+        EXPECT_EQ(call("policy.add", {{"title", "t"}, {"body", "b"}, {"data", bad}}).code,
+                  "invalid_argument");
 }
 
 TEST_F(MemoryCalls, a_forgotten_turn_is_counted_no_more) {

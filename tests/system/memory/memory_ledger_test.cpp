@@ -181,9 +181,48 @@ TEST(MemoryLedger, a_long_line_is_refused_once_skipped_and_its_memory_given_back
     ::close(in[0]);
     EXPECT_EQ(oversize, 1);
     EXPECT_EQ(lines, std::vector<std::string>{"next"});
-    struct stat info{};
+    struct stat info {};
     ASSERT_EQ(::fstat(files->state.get(), &info), 0);
     EXPECT_LT(info.st_blocks * 512, 2 << 20) << "bytes of memory kept";
+}
+
+TEST(MemoryLedger, there_is_room_for_every_id_when_it_says_so) {
+    auto files = LedgerFiles::make();
+    ASSERT_TRUE(files);
+    auto ledger = Ledger::open(std::move(*files->duplicate()));
+    ASSERT_TRUE(ledger);
+    EXPECT_EQ(ledger->begin(std::string(Ledger::max_id + 1, '1')), 0U);
+    std::mt19937 random(7);
+    std::deque<std::pair<std::uint32_t, std::string>> in_flight;
+    std::size_t waited = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        auto id = std::to_string(i);
+        id.append(i % 3 == 0 ? 0 : random() % 300, 'x');
+        if (i % 100 == 0)
+            id.resize(Ledger::max_id, 'x');
+        for (; !ledger->has_room(); in_flight.pop_front(), ++waited) { // as long as all of them, if need be
+            ASSERT_FALSE(in_flight.empty());
+            ASSERT_TRUE(ledger->stage(in_flight.front().first, "answer"));
+        }
+        const auto ticket = ledger->begin(id);
+        ASSERT_NE(ticket, 0U) << i;
+        in_flight.emplace_back(ticket, std::move(id));
+        if (in_flight.size() > 200) {
+            ASSERT_TRUE(ledger->stage(in_flight.front().first, "answer"));
+            in_flight.pop_front();
+        }
+    }
+    EXPECT_GT(waited, 0U) << "negative control: there always was room";
+    // The next one knows exactly those that are left.
+    std::map<std::string, int> left;
+    for (const auto& [ticket, id] : in_flight)
+        ++left[id];
+    auto next = Ledger::open(std::move(*files));
+    ASSERT_TRUE(next);
+    for (const auto& lost : next->lost())
+        --left[lost.raw_id];
+    for (const auto& [id, difference] : left)
+        EXPECT_EQ(difference, 0) << id.substr(0, 20);
 }
 
 TEST(MemoryLedger, what_is_no_ledger_is_refused) {

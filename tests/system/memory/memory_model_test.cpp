@@ -110,6 +110,47 @@ TEST(MemoryModel, a_host_that_never_answers_costs_nothing_and_without_the_settin
     EXPECT_TRUE(memory.others.empty());
 }
 
+TEST(MemoryModel, each_episode_that_a_session_leaves_open_is_summarised_once) {
+    const TempHome home;
+    home.write("config.json", R"({"summaries":{"enabled":true,"timeoutMs":20000}})");
+    MemoryProcess memory(home.path());
+    prepare(memory);
+    ASSERT_TRUE(memory.call("episode.open", {{"sessionId", "s"}, {"episodeId", "f"}}).contains("result"));
+    turn(memory, 1, "the first", "of two");
+    ASSERT_TRUE(memory
+                    .call("turn.end", {{"agent", "a"},
+                                       {"sessionId", "s"},
+                                       {"episodeId", "f"},
+                                       {"agentText", "the second"},
+                                       {"toolCalls", json::array()},
+                                       {"ts", 2}})
+                    .contains("result"));
+    ASSERT_TRUE(memory.call("session.close", {{"sessionId", "s"}}).contains("result"));
+    std::string asked;
+    json::value id;
+    for (int i = 0; i < 2; ++i) {
+        const auto line = memory.line();
+        ASSERT_TRUE(line) << i;
+        ASSERT_EQ(json::parse(*line).at("method"), "host.llm.complete") << *line;
+        id = json::parse(*line).at("id");
+        asked += *line;
+    }
+    EXPECT_NE(asked.find("the first"), asked.npos);
+    EXPECT_NE(asked.find("the second"), asked.npos);
+    // Closed again they are not asked for again, and what a host says of itself is not everybody's burden.
+    memory.write(
+        json::serialize(json::object{
+            {"jsonrpc", "2.0"},
+            {"id", id},
+            {"result", {{"text", std::string(1 << 20, 't')}, {"model", std::string(1 << 20, 'm')}}}}) +
+        "\n");
+    for (const char* episode : {"e", "f"})
+        ASSERT_TRUE(memory.call("episode.close", {{"episodeId", episode}}).contains("result"));
+    ASSERT_TRUE(memory.call("memory.search", {{"query", "second"}}).contains("result"));
+    EXPECT_LE(memory.call("core.health").at("result").at("llm").at("model").as_string().size(), 200U);
+    EXPECT_TRUE(memory.others.empty());
+}
+
 TEST(MemoryModel, a_bad_configuration_is_said_and_not_used) {
     const TempHome home;
     home.write("config.json", R"({"summaries":{"enabled":"yes"}})");
