@@ -78,16 +78,19 @@ public:
 
     // `write` may run twice when another one of its batch failed (the batch is then done one by one): it must
     // not change anything but the store and its own results.
-    void submit(WriteFunction write, WriteDone done);
+    // `company`: whether it shares its transaction with others; what changes the tables themselves is alone.
+    enum class Company : std::uint8_t { shared, alone };
+    void submit(WriteFunction write, WriteDone done, Company company = Company::shared);
     // The same, waiting for the commit.
-    Result<void> write(WriteFunction write);
+    Result<void> write(WriteFunction write, Company company = Company::shared);
 
     // A connection for reading, given back when it goes out of scope.
     class Reader {
     public:
-        Reader(Store& store, std::unique_ptr<Database> database)
+        Reader(Store& store, std::unique_ptr<Database> database, std::uint64_t shape)
             : store_(&store)
-            , database_(std::move(database)) {}
+            , database_(std::move(database))
+            , shape_(shape) {}
         Reader(Reader&&) = default;
         Reader& operator=(Reader&&) = delete;
         ~Reader();
@@ -97,8 +100,11 @@ public:
     private:
         Store* store_;
         std::unique_ptr<Database> database_;
+        std::uint64_t shape_;
     };
     Result<Reader> reader();
+    // The tables are not what they were: connections that are being read with are not used again.
+    void shape_changed();
 
     // Constant time, from memory.
     [[nodiscard]] Totals totals() const;
@@ -120,6 +126,7 @@ private:
     struct Pending {
         WriteFunction write;
         WriteDone done;
+        Company company = Company::shared;
     };
     explicit Store(StoreOptions options)
         : options_(std::move(options)) {}
@@ -128,12 +135,13 @@ private:
     void writer_loop();
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
+    void keep_log_short();
     void tell(const RowChanges& changes);
     bool wipe_step(); // false: it could not be done now
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
-    void give_back(std::unique_ptr<Database> database);
+    void give_back(std::unique_ptr<Database> database, std::uint64_t shape);
 
     static constexpr int busy_ms = 5000; // for what another process holds: nobody but a person with a tool
 
@@ -162,18 +170,19 @@ private:
 
     std::mutex readers_mutex_;
     std::vector<std::unique_ptr<Database>> readers_;
+    std::uint64_t shape_ = 0;
     Wipe wipe_; // the writer's, once it runs
     std::thread writer_thread_;
     std::thread checkpoint_thread_;
 };
 
-// Verifies the file and the full-text index; repairs the index when it disagrees with the text (rebuilt from
-// it).
+// Verifies the file and the full-text index; makes the index anew, from the text, when it disagrees with that
+// or cannot be used at all, or when `rebuild` asks for it.
 struct CheckReport {
     std::vector<std::string> problems; // of the database itself; empty: sound
     bool index_sound = true;
     bool index_repaired = false;
 };
-Result<CheckReport> check_store(Store& store);
+Result<CheckReport> check_store(Store& store, bool rebuild = false);
 
 } // namespace holdfast::memory

@@ -108,7 +108,7 @@ void core_check(const CallPointer& call) {
     call->service().run([call, rebuild](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto report = check_store(call->service().store());
+        auto report = check_store(call->service().store(), rebuild);
         if (!report)
             return call->refuse(report.error());
         json::array problems;
