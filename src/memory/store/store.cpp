@@ -5,6 +5,7 @@
 #include "memory/store/state_row.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <future>
@@ -143,6 +144,12 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
     if (refuse_all_)
         return fail(Errc::superseded,
                     "this process no longer owns the memory store. Connect to the one that does");
+    if (!in_place()) {
+        if (!fenced_.exchange(true) && options_.on_fenced)
+            options_.on_fenced();
+        return fail(Errc::superseded, cat("the database ", options_.path,
+                                          " was moved or replaced while this process had it open"));
+    }
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
     const auto state = read_state(writer_);
@@ -252,6 +259,11 @@ void Store::shape_changed() {
     const std::lock_guard lock(readers_mutex_);
     ++shape_;
     readers_.clear();
+}
+
+bool Store::in_place() const noexcept {
+    struct stat file {};
+    return ::stat(options_.path.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
 }
 
 Totals Store::totals() const {

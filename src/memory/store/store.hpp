@@ -3,14 +3,17 @@
 // Writes: a function is handed to the writer thread, runs inside a transaction together with the others that
 // wait at that moment (group commit), and its `done` is called after the commit is on disk, so what was
 // answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
-// at open: an older owner that was paused and replaced gets Errc::superseded and cannot write. Reads: each
-// borrows a connection; they see the last commit and never wait for the writer. Checkpoints run on their own
-// thread and never hold up a commit or a read.
+// at open, and the file at its place with the one that is open: an older owner that was paused and replaced,
+// or whose files were taken away, gets Errc::superseded and cannot write. Reads: each borrows a connection;
+// they see the last commit and never wait for the writer. Checkpoints run on their own thread and never hold
+// up a commit or a read.
 #pragma once
 
 #include "memory/store/model.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/store/wipe.hpp"
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -114,6 +117,11 @@ public:
     void fence() noexcept { fenced_ = refuse_all_ = true; }
     [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
     [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
+    // False when another file, or none, lies where the database was opened: what is written now, nobody would
+    // find again. Every transaction asks; from any thread.
+    [[nodiscard]] bool in_place() const noexcept;
+    // A word that no other store has: what was made from the rows of another is known by it.
+    [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
     // Where a corrupt database was put, at this opening or at an earlier one, and still lies; empty: nowhere.
     [[nodiscard]] const std::string& set_aside() const noexcept { return set_aside_; }
     // It was this opening that found it corrupt, not an earlier one.
@@ -132,6 +140,7 @@ private:
         : options_(std::move(options)) {}
     Result<void> open_connections(const OnProgress& progress);
     Result<void> raise_epoch();
+    Result<void> read_identity();
     void writer_loop();
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
@@ -150,6 +159,9 @@ private:
     bool set_aside_now_ = false;
     Database writer_;
     std::int64_t epoch_ = 0;
+    std::string identity_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
     std::atomic<bool> fenced_ = false; // a newer epoch was seen
     std::atomic<bool> refuse_all_ = false;
     std::atomic<std::size_t> wal_frames_ = 0;

@@ -108,6 +108,12 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         if (wal > 0)
             progress({Phase::recovering, wal, wal, "reading the write-ahead log"});
     }
+    struct stat file {};
+    if (::stat(options_.path.c_str(), &file) != 0)
+        return fail(Errc::io, cat("the database ", options_.path, " was taken away while it was opened"),
+                    errno);
+    device_ = file.st_dev;
+    inode_ = file.st_ino;
     ::chmod(options_.path.c_str(), 0600); // before there is a log, which is made with the same
     // FULL: a commit is on disk when it returns. Checkpoints are the other thread's work, hence no automatic
     // ones.
@@ -132,7 +138,26 @@ Result<void> Store::open_connections(const OnProgress& progress) {
             return SQLITE_OK;
         },
         this);
+    if (auto read = read_identity(); !read)
+        return read;
     return raise_epoch();
+}
+
+Result<void> Store::read_identity() {
+    if (auto made =
+            writer_.exec("INSERT INTO settings(name, value) SELECT 'store', lower(hex(randomblob(16)))"
+                         " WHERE NOT EXISTS (SELECT 1 FROM settings WHERE name='store')");
+        !made)
+        return made;
+    auto found = writer_.prepare("SELECT value FROM settings WHERE name='store'");
+    if (!found)
+        return std::unexpected(std::move(found.error()));
+    const ScopedReset reset(**found);
+    auto row = (*found)->step();
+    if (!row)
+        return std::unexpected(std::move(row.error()));
+    identity_ = (*found)->string(0);
+    return {};
 }
 
 Result<void> Store::raise_epoch() {
