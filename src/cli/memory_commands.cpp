@@ -54,7 +54,7 @@ constexpr Option for_add[] = {
 constexpr Option for_status[] = {home_option, json_option};
 constexpr Option for_check[] = {
     home_option,
-    {.name = "rebuild-index", .value = "", .help = "also build the search index again from the text"},
+    {.name = "rebuild-index", .value = "", .help = "also build its indexes again from the text"},
     json_option,
 };
 constexpr Option for_export[] = {

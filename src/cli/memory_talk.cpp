@@ -198,6 +198,10 @@ int memory_check_command(const Arguments& arguments) {
           : core::bool_field(*report, "indexRepaired")
               ? "the full-text index disagreed with the text; it was built again\n"
               : "the full-text index disagrees with the text\n");
+    const auto search_index = core::text_field(*report, "searchIndex");
+    if (search_index != "sound")
+        print(cat("the search index disagreed with the text",
+                  search_index == "repaired" ? "; it was put right\n" : "\n"));
     if (core::bool_field(*report, "rebuilding"))
         print("the search index is being built again\n");
     return exit_ok;

@@ -1,12 +1,15 @@
 #include "memory/config/config.hpp"
 
 #include "core/text.hpp"
+#include "sys/fd.hpp"
 
 #include <boost/json.hpp>
 
-#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
-#include <memory>
 
 namespace holdfast::memory {
 
@@ -65,11 +68,16 @@ private:
 
 Result<HomeConfig> read_config(const std::string& path) {
     HomeConfig config;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+    // Not waiting: what lies under that name may be a pipe.
+    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         return config;
     std::string text(64 * 1024, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    std::size_t length = 0;
+    for (ssize_t n = 1; n > 0 && length < text.size();
+         length += static_cast<std::size_t>(std::max<ssize_t>(n, 0)))
+        n = ::read(file.get(), text.data() + length, text.size() - length);
+    text.resize(length);
     boost::system::error_code failed;
     const auto parsed = json::parse(text, failed);
     if (failed || !parsed.is_object())

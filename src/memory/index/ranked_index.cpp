@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
+#include "sys/whole_file.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -41,6 +42,17 @@ bool parse(const std::string& name, FileName& file) {
     return last.ec == std::errc{} && last.ptr == end && file.last >= file.first;
 }
 
+// What lies under the folder's name and is none, or leads nowhere, is in the way of what can be made again.
+Result<void> make_folder(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+        return {};
+    ::unlink(path.c_str());
+    if (::mkdir(path.c_str(), 0700) != 0)
+        return sys::fail_sys(cat("create ", path));
+    return {};
+}
+
 // Files of about the same size have the same level; eight of a level become one of the next.
 int level_of(const SegmentFile& segment) {
     int level = 0;
@@ -56,19 +68,20 @@ DocumentPlace document_place(std::int64_t row, std::int64_t session, std::int64_
             static_cast<std::uint32_t>(std::clamp<std::int64_t>(ts_ms / 1000, 0, 0xffff'ffffLL))};
 }
 
-Result<std::unique_ptr<RankedIndex>> RankedIndex::open(const std::string& directory) {
+Result<std::unique_ptr<RankedIndex>> RankedIndex::open(const std::string& directory,
+                                                       const std::string& store) {
     std::unique_ptr<RankedIndex> index(new RankedIndex(directory));
     if (!directory.empty())
-        if (auto loaded = index->load(); !loaded)
+        if (auto loaded = index->load(store); !loaded)
             return std::unexpected(std::move(loaded.error()));
     index->growing_ =
         std::make_shared<GrowingPart>(index->segments_.empty() ? 1 : index->segments_.back()->last_row() + 1);
     return index;
 }
 
-Result<void> RankedIndex::load() {
-    if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
-        return sys::fail_sys(cat("create ", directory_));
+Result<void> RankedIndex::load(const std::string& store) {
+    if (auto made = make_folder(directory_); !made)
+        return made;
     DIR* listing = ::opendir(directory_.c_str());
     if (listing == nullptr)
         return sys::fail_sys(cat("read ", directory_));
@@ -83,6 +96,18 @@ Result<void> RankedIndex::load() {
             remove.push_back(name); // a crash in the middle of writing one
     }
     ::closedir(listing);
+    // The rows of another store have the same numbers and other words. The name is written when nothing of
+    // the other is left; one that cannot be written costs the next start an index.
+    const auto whose = cat(directory_, "/of");
+    if (!store.empty() && sys::read_rewritten(whose, 256) != store) {
+        for (const auto& file : files)
+            remove.push_back(file.name);
+        files.clear();
+        remove.emplace_back("gone");
+        for (const auto& name : remove)
+            ::unlink(cat(directory_, "/", name).c_str());
+        (void)sys::write_whole(whose, store);
+    }
     // At the same first row the longer one wins: it is the merge of the others.
     std::ranges::sort(files, [](const FileName& a, const FileName& b) {
         return a.first != b.first ? a.first < b.first : a.last > b.last;
@@ -124,8 +149,8 @@ void RankedIndex::remove(std::int64_t row) {
     gone_.insert(place, row);
     if (directory_.empty())
         return;
-    // Eight bytes appended: either they are there after a crash or the row is found until the index is
-    // checked.
+    // Eight bytes appended. After a crash they may not be there: the next start finds one document too many,
+    // and looks which (Recall::open).
     const sys::Fd fd(
         ::open(cat(directory_, "/gone").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
     if (fd)
@@ -138,6 +163,16 @@ void RankedIndex::load_gone() {
     while (fd && ::read(fd.get(), &row, sizeof row) == static_cast<ssize_t>(sizeof row))
         gone_.push_back(row);
     std::ranges::sort(gone_);
+    const auto repeated = std::ranges::unique(gone_);
+    gone_.erase(repeated.begin(), repeated.end());
+    // Rows that no file has are read from the store again: if they are there, nothing is gone.
+    const auto first_unknown = segments_.empty() ? 1 : segments_.back()->last_row() + 1;
+    const auto unknown = std::ranges::lower_bound(gone_, first_unknown);
+    if (unknown == gone_.end())
+        return;
+    gone_.erase(unknown, gone_.end());
+    (void)sys::write_whole(cat(directory_, "/gone"), {reinterpret_cast<const char*>(gone_.data()),
+                                                      gone_.size() * sizeof(std::int64_t)});
 }
 
 std::vector<std::shared_ptr<const IndexPart>> RankedIndex::parts() const {
@@ -190,6 +225,9 @@ Result<void> RankedIndex::merge_once(bool& merged) {
             std::vector<const SegmentFile*> inputs;
             for (std::size_t i = begin; i < end; ++i)
                 inputs.push_back(segments_[i].get());
+            // A damaged file would become part of one whose checksum is right.
+            if (!std::ranges::all_of(inputs, &SegmentFile::sound))
+                return fail(Errc::io, cat("a file in ", directory_, " is damaged"), EUCLEAN);
             auto path = merge_segments(directory_, inputs);
             if (!path)
                 return std::unexpected(std::move(path.error()));
@@ -219,6 +257,32 @@ std::uint64_t RankedIndex::documents() const {
     for (const auto& part : parts())
         count += part->view().filled;
     return count;
+}
+
+std::uint64_t RankedIndex::left() const {
+    const std::shared_lock lock(mutex_);
+    std::uint64_t count = 0;
+    for (const auto& part : parts()) {
+        const auto view = part->view();
+        count += view.filled;
+        for (auto row = std::ranges::lower_bound(gone_, view.base);
+             row != gone_.end() && *row < view.base + view.size; ++row)
+            count -= view.lengths[*row - view.base] != 0 ? 1U : 0U;
+    }
+    return count;
+}
+
+RankedIndex::Inventory RankedIndex::inventory() const {
+    const std::shared_lock lock(mutex_);
+    Inventory all;
+    all.next_row = growing_->view().base + growing_->size();
+    for (const auto& part : parts()) {
+        const auto view = part->view();
+        for (std::uint32_t i = 0; i < view.size; ++i)
+            if (view.lengths[i] != 0 && !std::ranges::binary_search(gone_, view.base + i))
+                all.documents.push_back({view.base + i, view.sessions[i], view.times[i]});
+    }
+    return all;
 }
 
 std::size_t RankedIndex::files() const {

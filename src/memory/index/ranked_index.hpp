@@ -71,8 +71,10 @@ class RankedIndex {
 public:
     // Takes the segments that are there, from row 1 on without a gap in the files' ranges; removes files that
     // are damaged, covered by a larger one, or behind a gap. An empty directory name keeps everything in
-    // memory.
-    static Result<std::unique_ptr<RankedIndex>> open(const std::string& directory);
+    // memory. `store`: whose rows they are (Store::identity); all files of another store are removed. Empty:
+    // not asked.
+    static Result<std::unique_ptr<RankedIndex>> open(const std::string& directory,
+                                                     const std::string& store = "");
 
     // The first row that is not indexed yet. Rows are added in rising order; gaps are rows that do not exist.
     [[nodiscard]] std::int64_t next_row() const;
@@ -84,7 +86,7 @@ public:
 
     // Writes the newest rows to a file when there are at least `least` of them, and merges files so that
     // there are few. For one thread at a time; searches and add() go on meanwhile, but add() only from that
-    // same thread.
+    // same thread. Error with EUCLEAN: a file does not match its checksum, so it is not merged into others.
     Result<void> maintain(std::uint32_t least = 4096);
 
     // `admit` decides on every document that is shown; empty: all are.
@@ -96,13 +98,21 @@ public:
     [[nodiscard]] std::size_t files() const;
     // False when a file does not match its checksum.
     [[nodiscard]] bool sound() const;
+    // How many of the documents are not gone.
+    [[nodiscard]] std::uint64_t left() const;
+    // All that are not gone, by row, and the first row that was not indexed at that moment.
+    struct Inventory {
+        std::vector<DocumentPlace> documents;
+        std::int64_t next_row = 1;
+    };
+    [[nodiscard]] Inventory inventory() const;
     // Drops everything, files included; the caller adds all rows again.
     void clear();
 
 private:
     explicit RankedIndex(std::string directory)
         : directory_(std::move(directory)) {}
-    Result<void> load();
+    Result<void> load(const std::string& store);
     void load_gone();
     Result<void> merge_once(bool& merged);
     [[nodiscard]] std::vector<std::shared_ptr<const IndexPart>> parts() const;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -103,6 +104,23 @@ Result<void> write_all(int fd, const void* data, std::size_t size, const std::st
     return {};
 }
 
+// Removed at the end, unless it became what it was made for: what is left on a full disk makes it fuller.
+class Unfinished {
+public:
+    explicit Unfinished(std::string path)
+        : path_(std::move(path)) {}
+    Unfinished(const Unfinished&) = delete;
+    Unfinished& operator=(const Unfinished&) = delete;
+    ~Unfinished() {
+        if (!path_.empty())
+            ::unlink(path_.c_str());
+    }
+    void finished() noexcept { path_.clear(); }
+
+private:
+    std::string path_;
+};
+
 // `next_list(entry index, buffer)` fills the buffer with one list; called once per dictionary entry, in
 // order.
 template <class NextList>
@@ -113,6 +131,7 @@ Result<std::string> write_file(const std::string& directory, Content& content, N
     sys::Fd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!fd)
         return sys::fail_sys(cat("create ", unfinished));
+    Unfinished leftover(unfinished);
     const auto lists_at = sizeof(Header) + content.dictionary.size() * sizeof(DictionaryEntry) +
                           content.sessions.size() * 8 + content.lengths.size();
     if (::lseek(fd.get(), static_cast<off_t>(lists_at), SEEK_SET) < 0)
@@ -157,6 +176,7 @@ Result<std::string> write_file(const std::string& directory, Content& content, N
         return sys::fail_sys(cat("sync ", unfinished));
     if (std::rename(unfinished.c_str(), path.c_str()) != 0)
         return sys::fail_sys(cat("rename ", unfinished));
+    leftover.finished();
     return path;
 }
 

@@ -92,13 +92,14 @@ bool take_line_limit(memory::RunOptions& options, std::string_view text, const c
     return true;
 }
 
+// Empty: nothing says where. A place for everybody, such as /tmp, is none for a memory.
 std::string default_home() {
-    if (const char* home = std::getenv("HOLDFAST_HOME"); home != nullptr && *home != 0)
-        return cat(home, "/memory");
-    if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != 0)
-        return cat(state, "/holdfast/default/memory");
-    const char* user = std::getenv("HOME");
-    return cat(user != nullptr ? user : "/tmp", "/.local/state/holdfast/default/memory");
+    for (const auto& [name, rest] : {std::pair{"HOLDFAST_HOME", "/memory"},
+                                     {"XDG_STATE_HOME", "/holdfast/default/memory"},
+                                     {"HOME", "/.local/state/holdfast/default/memory"}})
+        if (const char* folder = std::getenv(name); folder != nullptr && *folder != 0)
+            return cat(folder, rest);
+    return "";
 }
 
 std::optional<Flags> parse(int argc, char** argv) {
@@ -164,8 +165,15 @@ std::optional<Flags> parse(int argc, char** argv) {
             return std::nullopt;
         }
     }
+    const bool needs_home = !flags.say_help && !flags.say_version && flags.lines_of.empty();
     if (options.home.empty())
         options.home = default_home();
+    if (options.home.empty() && needs_home) {
+        std::fputs("holdfast-memory: none of HOLDFAST_HOME, XDG_STATE_HOME and HOME is set: say where with "
+                   "--home=DIR\n",
+                   stderr);
+        return std::nullopt;
+    }
     if (!options.home.starts_with('/')) {
         char* here = ::getcwd(nullptr, 0);
         options.home = cat(here != nullptr ? here : "", "/", options.home);
@@ -240,6 +248,7 @@ int main(int argc, char** argv) {
         return std::fflush(stdout) == 0 ? 0 : 1;
     }
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // a limit on files (ulimit -f) is a full disk, and no death of all clients
     // The keys and habits of a terminal stop its whole foreground group. Others may be served by this
     // process, and a host that was put into the background goes on later and finds it as it was.
     for (const int signal : {SIGTSTP, SIGTTIN, SIGTTOU})

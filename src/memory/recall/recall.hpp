@@ -98,6 +98,11 @@ public:
     // Throws the index away and builds it again from the text; returns at once, progress tells when it is
     // done.
     void rebuild();
+    // Compares the index with its checksums and with the rows of the store. Documents whose rows are gone are
+    // taken out (repaired); with any other difference it is built again (rebuilding), which goes on after the
+    // return.
+    enum class Agreement : std::uint8_t { sound, repaired, rebuilding };
+    Result<Agreement> check();
     // Waits until everything committed so far is indexed, at most this long. False: not yet.
     bool wait_indexed(std::int64_t at_most_ms);
     [[nodiscard]] RankedIndex& index() noexcept { return *index_; }
@@ -110,6 +115,10 @@ private:
         : store_(store)
         , progress_(std::move(progress)) {}
     void indexer_loop();
+    // `rebuilding`: it would have to be.
+    Result<Agreement> compare_rows();
+    // False: there are not as many documents as rows that they were made from.
+    Result<bool> counts_agree(Database& database, std::int64_t next_trace) const;
     // False when not all that was committed is indexed yet.
     bool wait_for_recent(std::int64_t deadline_us);
     // Indexes up to `limit` rows that are not yet; false when there was none.

@@ -4,6 +4,8 @@
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
+#include <cerrno>
+
 namespace holdfast::memory {
 
 namespace {
@@ -40,7 +42,7 @@ void append_json_words(std::string_view json, std::string& out, std::size_t limi
 Result<std::unique_ptr<Recall>> Recall::open(Store& store, const std::string& directory,
                                              OnProgress progress) {
     std::unique_ptr<Recall> recall(new Recall(store, std::move(progress)));
-    auto index = RankedIndex::open(directory);
+    auto index = RankedIndex::open(directory, store.identity());
     if (!index)
         return std::unexpected(std::move(index.error()));
     recall->index_ = std::move(*index);
@@ -51,7 +53,17 @@ Result<std::unique_ptr<Recall>> Recall::open(Store& store, const std::string& di
     if (!next)
         return std::unexpected(std::move(next.error()));
     if (recall->index_->next_row() > *next)
-        recall->index_->clear(); // files of another store: this one never had such rows
+        recall->index_->clear(); // the store was set back to an earlier state: it has no such rows
+    auto agree = recall->counts_agree(**reader, *next);
+    if (!agree)
+        return std::unexpected(std::move(agree.error()));
+    if (!*agree) {
+        const auto compared = recall->compare_rows();
+        if (!compared)
+            return std::unexpected(compared.error());
+        if (*compared == Agreement::rebuilding)
+            recall->index_->clear();
+    }
     recall->committed_row_ = *next - 1;
     recall->indexed_row_ = recall->index_->next_row() - 1;
     recall->indexer_ = std::thread([raw = recall.get()] { raw->indexer_loop(); });
@@ -129,8 +141,12 @@ void Recall::indexer_loop() {
         const auto goal = committed_row_;
         lock.unlock();
         auto some = index_some(analyzer, 256);
-        if (some)
-            (void)index_->maintain(); // a full disk keeps the rows in memory; they are written later
+        if (some) {
+            // A full disk keeps the rows in memory; they are written later.
+            const auto kept = index_->maintain();
+            if (!kept && kept.error().sys == EUCLEAN)
+                rebuild();
+        }
         const auto reached = some && !*some ? goal : index_->next_row() - 1;
         if (goal - reached > 1000 && monotonic_ms() - told > 100) {
             told = monotonic_ms();

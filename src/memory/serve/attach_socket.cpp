@@ -54,7 +54,10 @@ Result<sys::Fd> listen_in(const std::string& home) {
     const std::string fresh = cat(attach_socket_name, ".new");
     const auto address = address_in(folder->get(), fresh);
     sys::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    ::unlinkat(folder->get(), fresh.c_str(), 0);
+    // An empty directory has no business under either name.
+    if (::unlinkat(folder->get(), fresh.c_str(), 0) != 0 && errno == EISDIR)
+        ::unlinkat(folder->get(), fresh.c_str(), AT_REMOVEDIR);
+    ::unlinkat(folder->get(), attach_socket_name, AT_REMOVEDIR);
     // Made aside and moved into place, so that under the name there is always one that was listened to.
     if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::fchmodat(folder->get(), fresh.c_str(), 0600, 0) != 0 || ::listen(socket.get(), 128) != 0 ||
@@ -134,6 +137,7 @@ std::optional<Packet> receive_packet(int connection, bool& gone) {
     }
     Packet packet;
     packet.text.assign(text.data(), static_cast<std::size_t>(n));
+    packet.descriptors_lost = (message.msg_flags & MSG_CTRUNC) != 0;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
          header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)

@@ -40,6 +40,7 @@ bool send_packet(int connection, std::string_view text, const std::vector<int>& 
 struct Packet {
     std::string text;
     std::vector<sys::Fd> descriptors;
+    bool descriptors_lost = false; // some that came along: this process may not have more
 };
 // Without waiting. Nothing: the other side is gone (`gone` set), or has said nothing.
 std::optional<Packet> receive_packet(int connection, bool& gone);

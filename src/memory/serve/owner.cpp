@@ -34,6 +34,8 @@ void Owner::wake() const {
 }
 
 Result<void> Owner::start() {
+    if (!wake_)
+        return fail(Errc::io, "there are no descriptors left for this process");
     // Before the store is opened: its syncs would hold up everything else in the folder, and with it the
     // first answer.
     listen();
@@ -81,9 +83,12 @@ Result<void> Owner::start() {
     own.protocol = protocol_named(options_.protocol);
     if (own.protocol == nullptr)
         return fail(Errc::invalid_argument, cat("there is no protocol \"", options_.protocol, "\""));
-    own.stream = std::make_shared<Stream>(sys::Fd(::fcntl(options_.in, F_DUPFD_CLOEXEC, 3)),
-                                          sys::Fd(::fcntl(options_.out, F_DUPFD_CLOEXEC, 3)),
-                                          std::move(*ledger), options_.agent, wake_.get());
+    sys::Fd in(::fcntl(options_.in, F_DUPFD_CLOEXEC, 3));
+    sys::Fd out(in ? ::fcntl(options_.out, F_DUPFD_CLOEXEC, 3) : -1);
+    if ((!in || !out) && errno == EMFILE)
+        return sys::fail_sys("duplicate the descriptors of the client");
+    own.stream = std::make_shared<Stream>(std::move(in), std::move(out), std::move(*ledger), options_.agent,
+                                          wake_.get());
     clients_.push_back(std::move(own));
     clients_.back().stream->take_over(*clients_.back().protocol);
     last_seen_ms_ = monotonic_ms();
@@ -127,7 +132,8 @@ bool Owner::turn() {
         step(client);
     for (auto client = clients_.begin(); client != clients_.end();)
         client = client->gone ? clients_.erase(client) : std::next(client);
-    std::erase_if(guests_, [](const Guest& guest) { return guest.gone; });
+    std::erase_if(guests_,
+                  [now = monotonic_ms()](const Guest& guest) { return guest.gone || now >= guest.until_ms; });
     if (!leaving_ && own_done_ && !wanted())
         begin_leaving(drain_bound.count(), "");
     if (!leaving_)
@@ -192,12 +198,16 @@ void Owner::begin_leaving(std::int64_t at_most_ms, std::string reason) {
 void Owner::check_ownership() {
     check_at_ms_ = monotonic_ms() + check_every_ms;
     const bool fenced = fenced_.exchange(false);
-    if (lost_ || (!fenced && slot_.still_mine()))
+    const bool in_place = !service_->is_open() || service_->store().in_place();
+    if (lost_ || (!fenced && in_place && slot_.still_mine()))
         return;
     lost_ = true;
     service_->fence();
     begin_leaving(drain_bound.count(),
-                  cat("the home ", options_.home, " belongs to another process by now; this one leaves"));
+                  in_place
+                      ? cat("the home ", options_.home, " belongs to another process by now; this one leaves")
+                      : cat("the database in the home ", options_.home,
+                            " was moved, replaced or removed; this process leaves"));
 }
 
 void Owner::housekeeping() {
@@ -236,13 +246,15 @@ void Owner::housekeeping() {
 }
 
 void Owner::listen() {
-    if (listener_ || listening_failed_ || !slot_.owned())
+    if (listener_ || !slot_.owned() || monotonic_ms() < listen_at_ms_)
         return;
     auto listener = listen_in(options_.home);
-    listening_failed_ = !listener;
-    if (listener)
+    if (listener) {
         listener_ = std::move(*listener);
-    else
+        return;
+    }
+    listen_at_ms_ = monotonic_ms() + check_every_ms;
+    if (!std::exchange(listening_failed_, true))
         std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
                      listener.error().message.c_str());
 }
@@ -272,6 +284,10 @@ int Owner::next_timeout() const {
     for (const auto& client : clients_)
         if (client.stage == Stage::flushing)
             within(client.flush_until_ms);
+    for (const auto& guest : guests_)
+        within(guest.until_ms);
+    if (listener_ && accept_at_ms_ > now)
+        within(accept_at_ms_);
     if (own_done_ && options_.daemon && options_.idle)
         within(std::max(last_seen_ms_, desk_->last_touch_ms()) + options_.idle->count());
     return static_cast<int>(std::min<std::int64_t>(timeout, 3'600'000));
@@ -282,7 +298,7 @@ void Owner::wait() {
     std::vector<pollfd> fds(fixed);
     fds[signals] = {leaving_ ? -1 : options_.signal_fd, POLLIN, 0};
     fds[woken] = {wake_.get(), POLLIN, 0};
-    fds[guests_at_door] = {listener_.get(), POLLIN, 0};
+    fds[guests_at_door] = {door_is_open() ? listener_.get() : -1, POLLIN, 0};
     for (const auto& guest : guests_)
         fds.push_back({guest.connection.get(), POLLIN, 0});
     const std::size_t clients_at = fds.size();
@@ -322,7 +338,7 @@ void Owner::wait() {
         if (!client->gone && fds[at + 2].revents != 0)
             client->stream->writable();
     }
-    if (fds[guests_at_door].revents != 0 && listener_)
+    if (fds[guests_at_door].revents != 0 && door_is_open())
         accept_guests();
 }
 

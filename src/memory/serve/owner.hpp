@@ -58,6 +58,7 @@ private:
         std::optional<AttachRequest> request;
         std::vector<sys::Fd> descriptors;
         bool gone = false;
+        std::int64_t until_ms = 0; // it says what it wants by then, or is sent away: others wait behind it
     };
 
     Result<void> start();
@@ -67,6 +68,7 @@ private:
     void check_ownership();
     void listen();
     void accept_guests();
+    [[nodiscard]] bool door_is_open() const;
     void hear(Guest& guest);
     void hear(Client& client);
     void admit(Guest& guest);
@@ -97,7 +99,10 @@ private:
     std::unique_ptr<Companion> companion_;
     std::string viewer_address_; // empty: there is none
     sys::Fd listener_;
-    bool listening_failed_ = false;
+    std::int64_t listen_at_ms_ = 0;                // not before; what was in the way may go away
+    bool listening_failed_ = false;                // and that was said
+    std::int64_t accept_at_ms_ = 0;                // not before: there were no descriptors left
+    static constexpr std::size_t most_guests = 64; // offered and not yet taken
     std::list<Guest> guests_;
     std::list<Client> clients_;
     bool own_done_ = false;

@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
+#include <cerrno>
 #include <cstdio>
 
 namespace holdfast::memory {
@@ -13,16 +14,26 @@ using core::cat;
 namespace {
 
 constexpr std::int64_t flush_ms = 2000; // for a client that does not read its last answers
-constexpr std::size_t most_guests = 64; // offered and not yet taken
+// For one who came to the door: a process offers its stdio at once, and is answered at once.
+constexpr std::int64_t guest_ms = 2000;
+constexpr std::int64_t no_descriptors_ms = 100;
 
 } // namespace
+
+// Who cannot be let in waits in the kernel's queue; asking for them meanwhile would only take a processor.
+bool Owner::door_is_open() const {
+    return listener_ && guests_.size() < most_guests && monotonic_ms() >= accept_at_ms_;
+}
 
 void Owner::accept_guests() {
     while (guests_.size() < most_guests) {
         auto connection = accept_own(listener_.get());
-        if (!connection)
+        if (!connection) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                accept_at_ms_ = monotonic_ms() + no_descriptors_ms;
             return;
-        guests_.push_back({std::move(connection), {}, {}, false});
+        }
+        guests_.push_back({std::move(connection), {}, {}, false, monotonic_ms() + guest_ms});
     }
 }
 
@@ -41,6 +52,10 @@ void Owner::hear(Guest& guest) {
         (void)send_packet(guest.connection.get(), "no " + why);
         guest.gone = true;
     };
+    if (packet->descriptors_lost) { // not its fault, and perhaps not for long: it tries again
+        guest.gone = true;
+        return;
+    }
     auto request = parse_attach(packet->text);
     if (!request)
         return refuse(request.error().message);
@@ -156,7 +171,7 @@ RunEnd Owner::close() {
     clients_.clear(); // their connections end: they look for the next owner
     slot_.release();
     if (!failure.empty() && !stopped_) {
-        end.code = 1;
+        end.code = exit_code_of(service_->failed());
         end.message = options_.told_by_client ? "" : failure;
     }
     if (lost_)

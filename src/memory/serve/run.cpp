@@ -66,18 +66,22 @@ RunEnd serve(const RunOptions& options, std::unique_ptr<Footing> footing, Ledger
 
 // What nobody can serve without: the reason, the way out, and an exit code that says which of them it is.
 RunEnd cannot_start(const Error& error) {
-    if (error.sys == ENOSPC || error.sys == EDQUOT)
-        return {exit_no_space, false,
-                cat(error.message, ". The disk is full: free some space and start again")};
-    if (error.code == Errc::not_permitted)
-        return {exit_not_writable, false,
-                cat(error.message,
-                    ". The home must be writable for this user: make it so, or choose another one "
-                    "with --home")};
-    return {1, false, error.message};
+    const int code = exit_code_of(error);
+    const char* way_out =
+        code == exit_no_space ? ". The disk is full: free some space and start again"
+        : code == exit_not_writable
+            ? ". The home must be writable for this user: make it so, or choose another one with --home"
+            : "";
+    return {code, false, cat(error.message, way_out)};
 }
 
 } // namespace
+
+int exit_code_of(const Error& error) noexcept {
+    if (error.code == Errc::no_space || error.sys == ENOSPC || error.sys == EDQUOT)
+        return exit_no_space;
+    return error.code == Errc::not_permitted || error.sys == EROFS ? exit_not_writable : 1;
+}
 
 AttachRequest attach_request(const RunOptions& options) {
     return {.protocol = options.protocol,
@@ -90,8 +94,6 @@ AttachRequest attach_request(const RunOptions& options) {
 
 RunEnd run(const RunOptions& options) {
     const auto failed = cannot_start;
-    if (auto made = sys::make_directories(options.home); !made)
-        return failed(made.error());
     auto files = LedgerFiles::make();
     if (!files)
         return failed(files.error());
@@ -102,6 +104,9 @@ RunEnd run(const RunOptions& options) {
     auto patience = sys::Deadline::in(attach_patience);
     int pause_ms = 1;
     for (;;) {
+        // Each time: it may have been taken away together with its owner.
+        if (auto made = sys::make_directories(options.home); !made)
+            return failed(made.error());
         auto taken = footing->slot.try_take();
         if (!taken)
             return failed(taken.error());
@@ -126,8 +131,10 @@ RunEnd run(const RunOptions& options) {
             pause_ms = 1;
             continue;
         }
-        if (connection.error().code == Errc::cancelled)
+        if (connection.error().code == Errc::cancelled) {
+            answer_what_was_lost(options, std::move(*files));
             return {0, false, ""};
+        }
         if (connection.error().code == Errc::protocol || patience.passed())
             // Nobody to share with: an owner that listens nowhere, or cannot be woken. Its end is waited for,
             // and health is answered meanwhile.
@@ -135,7 +142,10 @@ RunEnd run(const RunOptions& options) {
         // It is coming up, or going away; or it was stopped before it could listen.
         stopped.look();
         pollfd stop{options.signal_fd, POLLIN, 0};
-        ::poll(&stop, 1, pause_ms);
+        if (::poll(&stop, 1, pause_ms) > 0) {
+            answer_what_was_lost(options, std::move(*files));
+            return {0, false, ""};
+        }
         pause_ms = std::min(pause_ms * 2, 50);
     }
 }

@@ -48,6 +48,8 @@ AttachRequest attach_request(const RunOptions& options);
 inline constexpr int exit_no_space = 73;
 inline constexpr int exit_not_writable = 77;
 
+int exit_code_of(const Error& error) noexcept;
+
 struct RunEnd {
     int code = 0;
     // Something could not be finished in time and still runs on threads: leave by _exit, at once.

@@ -151,7 +151,7 @@ void Service::open() {
             early_.clear();
             open_ = true;
         } else {
-            failure_ = opened.error().message;
+            failure_ = opened.error();
             refused.swap(early_);
         }
         settled_ = true;
@@ -183,7 +183,7 @@ void Service::submit(WriteFunction write, WriteDone done) {
             early_.push_back({std::move(write), std::move(counted)});
             return;
         }
-        failure = failure_;
+        failure = failure_.message;
     }
     if (open_)
         store_->submit(std::move(write), std::move(counted));
@@ -311,6 +311,10 @@ Progress Service::progress() const {
 }
 
 std::string Service::failure() const {
+    return failed().message;
+}
+
+Error Service::failed() const {
     const std::lock_guard lock(mutex_);
     return failure_;
 }

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] Progress progress() const;
     // Why the store could not be opened; empty when it could, or is still being opened.
     [[nodiscard]] std::string failure() const;
+    // The same with what kind of failure it is.
+    [[nodiscard]] Error failed() const;
     [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
     [[nodiscard]] const HomeConfig& config() const noexcept { return config_; }
     // What is wrong with config.json; empty: nothing.
@@ -133,7 +135,7 @@ private:
     std::condition_variable changed_; // tasks, opening, stopping
     std::condition_variable idle_;
     Progress progress_;
-    std::string failure_;
+    Error failure_{Errc::closed, "", 0};
     std::deque<EarlyWrite> early_;
     std::list<Lane> lanes_; // none is empty; the first one's turn is next
     std::unordered_map<const void*, std::list<Lane>::iterator> lane_of_;

@@ -18,6 +18,10 @@ Result<Glance> glance_at_store(const std::string& path) {
     glance.bytes = static_cast<std::uint64_t>(file.st_size);
     if (::stat((path + "-wal").c_str(), &file) == 0)
         glance.log_bytes = static_cast<std::uint64_t>(file.st_size);
+    if (glance.bytes == 0 && glance.log_bytes > 0) // opened, it would lose its log
+        return fail(Errc::io,
+                    core::cat("the database ", path, " is corrupt: it is empty, and its log is not"),
+                    EUCLEAN);
     // Without a log SQLite would make an empty one.
     auto database =
         Database::open(path, glance.log_bytes > 0 ? OpenMode::read_only_with_log : OpenMode::read_only_still);

@@ -1,7 +1,10 @@
 #include "memory/store/schema.hpp"
 
 #include "core/text.hpp"
+#include "sys/errors.hpp"
+#include "sys/fd.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,11 +110,19 @@ constexpr Migration all_migrations[] = {
 };
 
 bool exists(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     return ::stat(path.c_str(), &info) == 0;
 }
 
-// A whole, readable copy. It is made under a temporary name, so that a copy with the final name is complete.
+Result<void> sync(const std::string& path, int kind) {
+    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | kind));
+    if (!file || ::fsync(file.get()) != 0)
+        return sys::fail_sys(cat("write ", path, " to the disk"));
+    return {};
+}
+
+// A whole, readable copy. It is made under a temporary name, so that a copy with the final name is complete;
+// and SQLite leaves it to others to bring it to the disk.
 Result<void> back_up(Database& database, const std::string& path, int number) {
     std::string target = cat(path, ".before-", number);
     for (int suffix = 2; exists(target); ++suffix)
@@ -127,15 +138,48 @@ Result<void> back_up(Database& database, const std::string& path, int number) {
         return done;
     }
     ::chmod(unfinished.c_str(), 0600);
+    if (auto synced = sync(unfinished, 0); !synced)
+        return synced;
     if (::rename(unfinished.c_str(), target.c_str()) != 0)
         return fail(Errc::io, cat("backup before a migration: cannot rename to ", target), errno);
-    return {};
+    return sync(target.substr(0, target.rfind('/') + 1), O_DIRECTORY);
 }
 
 } // namespace
 
 std::span<const Migration> migrations() {
     return all_migrations;
+}
+
+const char* full_text_index() {
+    return full_text;
+}
+
+Result<void> check_whose(Database& database, const std::string& path) {
+    auto things = database.scalar("SELECT count(*) FROM sqlite_schema");
+    if (!things)
+        return std::unexpected(std::move(things.error()));
+    auto version = database.scalar("PRAGMA user_version");
+    if (!version)
+        return std::unexpected(std::move(version.error()));
+    if (*things == 0 && *version == 0)
+        return {};
+    // Every version has this table, with these columns. The number alone says nothing: many programs count
+    // theirs.
+    auto ours = database.scalar(
+        "SELECT count(*) FROM pragma_table_info('state') WHERE name IN ('epoch', 'next_trace', 'traces')");
+    if (!ours)
+        return std::unexpected(std::move(ours.error()));
+    if (*ours != 3 || *version <= 0)
+        return fail(Errc::unsupported,
+                    cat(path, " is the database of another program: nothing was changed in it. "
+                              "Move it away, or use another home"));
+    const auto last = migrations().back().number;
+    if (*version > last)
+        return fail(Errc::unsupported,
+                    cat("the store ", path, " was written by a newer version (schema ", *version,
+                        ", this one knows ", last, "): start that version, or use another home"));
+    return {};
 }
 
 Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
@@ -145,19 +189,6 @@ Result<void> migrate(Database& database, const std::string& path, std::span<cons
         return std::unexpected(std::move(version.error()));
     const auto current = static_cast<int>(*version);
     const auto last = steps.empty() ? 0 : steps.back().number;
-    if (current > last)
-        return fail(Errc::unsupported,
-                    cat("the store ", path, " was written by a newer version (schema ", current,
-                        ", this one knows ", last, "): start that version, or use another home"));
-    if (current == 0) {
-        auto theirs = database.scalar("SELECT count(*) FROM sqlite_schema");
-        if (!theirs)
-            return std::unexpected(std::move(theirs.error()));
-        if (*theirs > 0)
-            return fail(Errc::unsupported,
-                        cat(path, " is the database of another program: nothing was changed in it. "
-                                  "Move it away, or use another home"));
-    }
     bool backed_up = false;
     for (const auto& step : steps) {
         if (step.number <= current)

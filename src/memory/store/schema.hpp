@@ -20,14 +20,20 @@ struct Migration {
 // All steps of this version, in order.
 std::span<const Migration> migrations();
 
+// Whether the database may be used as ours: it is empty, or one of ours, and not of a version newer than
+// this. Only reads. Errc::unsupported: it is another program's, or a newer version's.
+Result<void> check_whose(Database& database, const std::string& path);
+
+// The full-text index with its triggers, made from the text; to be run where there is none.
+const char* full_text_index();
+
 // Called before each step with its place: step(1, 3, "tables").
 using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
 
 // Brings the database up to the last step. Each step is one transaction together with its number
 // (user_version), so a crash leaves either the step before or the step after. Before the first breaking step
 // of a run the whole database is copied to `<path>.before-<number>` (and an older copy of that name is kept:
-// the new one gets a suffix). A database from a newer version is refused with Errc::unsupported and left
-// untouched.
+// the new one gets a suffix), and the copy is on the disk before the step begins.
 Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
                      const MigrationProgress& progress);
 

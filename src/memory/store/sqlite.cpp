@@ -23,7 +23,8 @@ Error describe(sqlite3* db, std::string_view what, int code) {
     const int primary = code & 0xff;
     const int sys = db != nullptr ? sqlite3_system_errno(db) : 0;
     const char* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
-    if (primary == SQLITE_FULL || (primary == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT)))
+    if (primary == SQLITE_FULL ||
+        (primary == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)))
         return {Errc::no_space,
                 cat(what, ": the disk is full. Nothing was changed; free some space and try again"), ENOSPC};
     if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)

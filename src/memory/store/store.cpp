@@ -5,6 +5,7 @@
 #include "memory/store/state_row.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <future>
@@ -17,11 +18,11 @@ Store::~Store() {
     close();
 }
 
-void Store::submit(WriteFunction write, WriteDone done) {
+void Store::submit(WriteFunction write, WriteDone done, Company company) {
     {
         const std::lock_guard lock(queue_mutex_);
         if (!stopping_) {
-            queue_.push_back({std::move(write), std::move(done)});
+            queue_.push_back({std::move(write), std::move(done), company});
             queue_changed_.notify_one();
             return;
         }
@@ -29,10 +30,11 @@ void Store::submit(WriteFunction write, WriteDone done) {
     done(fail(Errc::closed, "the memory store is shut down"));
 }
 
-Result<void> Store::write(WriteFunction write) {
+Result<void> Store::write(WriteFunction write, Company company) {
     std::promise<Result<void>> promise;
     auto answer = promise.get_future();
-    submit(std::move(write), [&promise](Result<void> result) { promise.set_value(std::move(result)); });
+    submit(
+        std::move(write), [&promise](Result<void> result) { promise.set_value(std::move(result)); }, company);
     return answer.get();
 }
 
@@ -57,28 +59,38 @@ void Store::writer_loop() {
                     return;
                 lock.unlock();
                 wipe_stuck = !wipe_step();
+                keep_log_short();
                 continue;
             }
             // Bounded, so that one answer never waits for thousands of others.
             while (!queue_.empty() && batch.size() < 256) {
+                const bool alone = queue_.front().company == Company::alone;
+                if (alone && !batch.empty())
+                    break;
                 batch.push_back(std::move(queue_.front()));
                 queue_.pop_front();
+                if (alone)
+                    break;
             }
         }
         run_batch(batch);
         batch.clear();
         wipe_stuck = false;
-        if (wal_frames_ >= options_.checkpoint_frames) {
-            const std::lock_guard lock(checkpoint_mutex_);
-            checkpoint_due_ = true;
-            checkpoint_wanted_.notify_one();
-        }
-        // Under writes without a pause the other thread never catches the last frame, and the log would grow
-        // for ever. It has copied all but a few; copying those here lets the log start anew.
-        // And when that thread does not get to run at all, the log still stays within four times that length.
-        if (reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames)
-            sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+        keep_log_short();
     }
+}
+
+void Store::keep_log_short() {
+    if (wal_frames_ >= options_.checkpoint_frames) {
+        const std::lock_guard lock(checkpoint_mutex_);
+        checkpoint_due_ = true;
+        checkpoint_wanted_.notify_one();
+    }
+    // Under writes without a pause the other thread never catches the last frame, and the log would grow
+    // for ever. It has copied all but a few; copying those here lets the log start anew.
+    // And when that thread does not get to run at all, the log still stays within four times that length.
+    if (reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames)
+        sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
 void Store::run_batch(std::vector<Pending>& batch) {
@@ -120,7 +132,7 @@ bool Store::wipe_step() {
         return emptied;
     }
     std::vector<Pending> step;
-    step.push_back({[this](WriteContext& context) { return wipe_.step(context.database); }, {}});
+    step.push_back({[this](WriteContext& context) { return wipe_.step(context.database); }, {}, {}});
     RowChanges none;
     const bool done = transact(step, 0, 1, none).has_value();
     if (done)
@@ -132,6 +144,12 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
     if (refuse_all_)
         return fail(Errc::superseded,
                     "this process no longer owns the memory store. Connect to the one that does");
+    if (!in_place()) {
+        if (!fenced_.exchange(true) && options_.on_fenced)
+            options_.on_fenced();
+        return fail(Errc::superseded, cat("the database ", options_.path,
+                                          " was moved or replaced while this process had it open"));
+    }
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
     const auto state = read_state(writer_);
@@ -207,12 +225,14 @@ void Store::checkpoint_loop() {
 }
 
 Result<Store::Reader> Store::reader() {
+    std::uint64_t shape = 0;
     {
         const std::lock_guard lock(readers_mutex_);
+        shape = shape_;
         if (!readers_.empty()) {
             auto database = std::move(readers_.back());
             readers_.pop_back();
-            return Reader(*this, std::move(database));
+            return Reader(*this, std::move(database), shape);
         }
     }
     auto database = Database::open(options_.path, OpenMode::read_write);
@@ -221,18 +241,29 @@ Result<Store::Reader> Store::reader() {
     sqlite3_busy_timeout(database->raw(), 5000);
     if (auto set = database->exec("PRAGMA query_only=ON; PRAGMA cache_size=-1000"); !set)
         return std::unexpected(std::move(set.error()));
-    return Reader(*this, std::make_unique<Database>(std::move(*database)));
+    return Reader(*this, std::make_unique<Database>(std::move(*database)), shape);
 }
 
-void Store::give_back(std::unique_ptr<Database> database) {
+void Store::give_back(std::unique_ptr<Database> database, std::uint64_t shape) {
     const std::lock_guard lock(readers_mutex_);
-    if (readers_.size() < 4)
+    if (readers_.size() < 4 && shape == shape_)
         readers_.push_back(std::move(database));
 }
 
 Store::Reader::~Reader() {
     if (database_)
-        store_->give_back(std::move(database_));
+        store_->give_back(std::move(database_), shape_);
+}
+
+void Store::shape_changed() {
+    const std::lock_guard lock(readers_mutex_);
+    ++shape_;
+    readers_.clear();
+}
+
+bool Store::in_place() const noexcept {
+    struct stat file {};
+    return ::stat(options_.path.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
 }
 
 Totals Store::totals() const {
@@ -260,49 +291,6 @@ void Store::close() {
         readers_.clear();
     }
     writer_.close(); // the last connection copies the log back and removes it
-}
-
-Result<CheckReport> check_store(Store& store) {
-    CheckReport report;
-    {
-        auto reader = store.reader();
-        if (!reader)
-            return std::unexpected(std::move(reader.error()));
-        auto check = (*reader)->prepare("PRAGMA integrity_check(20)");
-        if (!check)
-            return std::unexpected(std::move(check.error()));
-        const ScopedReset reset(**check);
-        for (;;) {
-            auto row = (*check)->step();
-            if (!row) {
-                report.problems.push_back(row.error().message);
-                break;
-            }
-            if (!*row)
-                break;
-            if ((*check)->text(0) != "ok")
-                report.problems.push_back((*check)->string(0));
-        }
-    }
-    if (!report.problems.empty())
-        return report;
-    // The rank column 1 makes FTS5 compare its words with the text of the content table, row by row.
-    auto sound = store.write([](WriteContext& context) {
-        return context.database.exec(
-            "INSERT INTO traces_words(traces_words, rank) VALUES('integrity-check', 1)");
-    });
-    if (sound)
-        return report;
-    if (!is_corrupt(sound.error()))
-        return std::unexpected(std::move(sound.error()));
-    report.index_sound = false;
-    auto rebuilt = store.write([](WriteContext& context) {
-        return context.database.exec("INSERT INTO traces_words(traces_words) VALUES('rebuild')");
-    });
-    if (!rebuilt)
-        return std::unexpected(std::move(rebuilt.error()));
-    report.index_repaired = true;
-    return report;
 }
 
 } // namespace holdfast::memory

@@ -3,14 +3,17 @@
 // Writes: a function is handed to the writer thread, runs inside a transaction together with the others that
 // wait at that moment (group commit), and its `done` is called after the commit is on disk, so what was
 // answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
-// at open: an older owner that was paused and replaced gets Errc::superseded and cannot write. Reads: each
-// borrows a connection; they see the last commit and never wait for the writer. Checkpoints run on their own
-// thread and never hold up a commit or a read.
+// at open, and the file at its place with the one that is open: an older owner that was paused and replaced,
+// or whose files were taken away, gets Errc::superseded and cannot write. Reads: each borrows a connection;
+// they see the last commit and never wait for the writer. Checkpoints run on their own thread and never hold
+// up a commit or a read.
 #pragma once
 
 #include "memory/store/model.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/store/wipe.hpp"
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -78,16 +81,19 @@ public:
 
     // `write` may run twice when another one of its batch failed (the batch is then done one by one): it must
     // not change anything but the store and its own results.
-    void submit(WriteFunction write, WriteDone done);
+    // `company`: whether it shares its transaction with others; what changes the tables themselves is alone.
+    enum class Company : std::uint8_t { shared, alone };
+    void submit(WriteFunction write, WriteDone done, Company company = Company::shared);
     // The same, waiting for the commit.
-    Result<void> write(WriteFunction write);
+    Result<void> write(WriteFunction write, Company company = Company::shared);
 
     // A connection for reading, given back when it goes out of scope.
     class Reader {
     public:
-        Reader(Store& store, std::unique_ptr<Database> database)
+        Reader(Store& store, std::unique_ptr<Database> database, std::uint64_t shape)
             : store_(&store)
-            , database_(std::move(database)) {}
+            , database_(std::move(database))
+            , shape_(shape) {}
         Reader(Reader&&) = default;
         Reader& operator=(Reader&&) = delete;
         ~Reader();
@@ -97,8 +103,11 @@ public:
     private:
         Store* store_;
         std::unique_ptr<Database> database_;
+        std::uint64_t shape_;
     };
     Result<Reader> reader();
+    // The tables are not what they were: connections that are being read with are not used again.
+    void shape_changed();
 
     // Constant time, from memory.
     [[nodiscard]] Totals totals() const;
@@ -108,6 +117,11 @@ public:
     void fence() noexcept { fenced_ = refuse_all_ = true; }
     [[nodiscard]] std::uint64_t wal_bytes() const noexcept { return wal_frames_ * 4120; }
     [[nodiscard]] const std::string& path() const noexcept { return options_.path; }
+    // False when another file, or none, lies where the database was opened: what is written now, nobody would
+    // find again. Every transaction asks; from any thread.
+    [[nodiscard]] bool in_place() const noexcept;
+    // A word that no other store has: what was made from the rows of another is known by it.
+    [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
     // Where a corrupt database was put, at this opening or at an earlier one, and still lies; empty: nowhere.
     [[nodiscard]] const std::string& set_aside() const noexcept { return set_aside_; }
     // It was this opening that found it corrupt, not an earlier one.
@@ -120,20 +134,23 @@ private:
     struct Pending {
         WriteFunction write;
         WriteDone done;
+        Company company = Company::shared;
     };
     explicit Store(StoreOptions options)
         : options_(std::move(options)) {}
     Result<void> open_connections(const OnProgress& progress);
     Result<void> raise_epoch();
+    Result<void> read_identity();
     void writer_loop();
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
+    void keep_log_short();
     void tell(const RowChanges& changes);
     bool wipe_step(); // false: it could not be done now
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
-    void give_back(std::unique_ptr<Database> database);
+    void give_back(std::unique_ptr<Database> database, std::uint64_t shape);
 
     static constexpr int busy_ms = 5000; // for what another process holds: nobody but a person with a tool
 
@@ -142,6 +159,9 @@ private:
     bool set_aside_now_ = false;
     Database writer_;
     std::int64_t epoch_ = 0;
+    std::string identity_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
     std::atomic<bool> fenced_ = false; // a newer epoch was seen
     std::atomic<bool> refuse_all_ = false;
     std::atomic<std::size_t> wal_frames_ = 0;
@@ -162,18 +182,19 @@ private:
 
     std::mutex readers_mutex_;
     std::vector<std::unique_ptr<Database>> readers_;
+    std::uint64_t shape_ = 0;
     Wipe wipe_; // the writer's, once it runs
     std::thread writer_thread_;
     std::thread checkpoint_thread_;
 };
 
-// Verifies the file and the full-text index; repairs the index when it disagrees with the text (rebuilt from
-// it).
+// Verifies the file and the full-text index; makes the index anew, from the text, when it disagrees with that
+// or cannot be used at all, or when `rebuild` asks for it.
 struct CheckReport {
     std::vector<std::string> problems; // of the database itself; empty: sound
     bool index_sound = true;
     bool index_repaired = false;
 };
-Result<CheckReport> check_store(Store& store);
+Result<CheckReport> check_store(Store& store, bool rebuild = false);
 
 } // namespace holdfast::memory

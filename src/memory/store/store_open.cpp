@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace holdfast::memory {
 
@@ -83,12 +84,14 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options, const OnProgres
 }
 
 Result<void> Store::open_connections(const OnProgress& progress) {
+    if (has_log_alone(options_.path))
+        return fail(Errc::io, cat("the log of ", options_.path, " is there, and the database is not"),
+                    EUCLEAN);
     const auto wal = size_of(options_.path + "-wal");
     auto database = Database::open(options_.path, OpenMode::read_write_create, watched_vfs());
     if (!database)
         return std::unexpected(std::move(database.error()));
     writer_ = std::move(*database);
-    ::chmod(options_.path.c_str(), 0600);
     sqlite3_busy_timeout(writer_.raw(), busy_ms);
     {
         // The first statement that reads makes SQLite recover a leftover WAL, however long that takes.
@@ -96,11 +99,22 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         if (wal > 0)
             progress({Phase::recovering, 0, wal, "reading the write-ahead log"});
         const WalReadCounter counter(tell_wal, &watch);
-        if (auto first = writer_.scalar("SELECT count(*) FROM sqlite_schema"); !first)
-            return std::unexpected(std::move(first.error()));
+        if (auto whose = check_whose(writer_, options_.path); !whose) {
+            // Closing would copy the log back, and it is not ours to change.
+            if (whose.error().code == Errc::unsupported && wal > 0)
+                sqlite3_db_config(writer_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+            return whose;
+        }
         if (wal > 0)
             progress({Phase::recovering, wal, wal, "reading the write-ahead log"});
     }
+    struct stat file {};
+    if (::stat(options_.path.c_str(), &file) != 0)
+        return fail(Errc::io, cat("the database ", options_.path, " was taken away while it was opened"),
+                    errno);
+    device_ = file.st_dev;
+    inode_ = file.st_ino;
+    ::chmod(options_.path.c_str(), 0600); // before there is a log, which is made with the same
     // FULL: a commit is on disk when it returns. Checkpoints are the other thread's work, hence no automatic
     // ones.
     if (auto set =
@@ -124,7 +138,26 @@ Result<void> Store::open_connections(const OnProgress& progress) {
             return SQLITE_OK;
         },
         this);
+    if (auto read = read_identity(); !read)
+        return read;
     return raise_epoch();
+}
+
+Result<void> Store::read_identity() {
+    if (auto made =
+            writer_.exec("INSERT INTO settings(name, value) SELECT 'store', lower(hex(randomblob(16)))"
+                         " WHERE NOT EXISTS (SELECT 1 FROM settings WHERE name='store')");
+        !made)
+        return made;
+    auto found = writer_.prepare("SELECT value FROM settings WHERE name='store'");
+    if (!found)
+        return std::unexpected(std::move(found.error()));
+    const ScopedReset reset(**found);
+    auto row = (*found)->step();
+    if (!row)
+        return std::unexpected(std::move(row.error()));
+    identity_ = (*found)->string(0);
+    return {};
 }
 
 Result<void> Store::raise_epoch() {

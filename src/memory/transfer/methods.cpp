@@ -6,6 +6,7 @@
 #include "memory/transfer/records.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace holdfast::memory {
 
@@ -108,7 +109,7 @@ void core_check(const CallPointer& call) {
     call->service().run(call->peer()->lane(), [call, rebuild](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto report = check_store(call->service().store());
+        auto report = check_store(call->service().store(), rebuild);
         if (!report)
             return call->refuse(report.error());
         json::array problems;
@@ -119,13 +120,18 @@ void core_check(const CallPointer& call) {
         if (store.set_aside_now())
             problems.emplace_back(cat("the database was corrupt when it was opened; it is kept as ",
                                       store.set_aside(), ", and a new one was begun"));
-        if (rebuild)
+        auto agreement = call->service().recall().check();
+        if (!agreement)
+            return call->refuse(agreement.error());
+        if (rebuild && *agreement != Recall::Agreement::rebuilding)
             call->service().recall().rebuild();
+        constexpr std::array said = {"sound", "repaired", "rebuilding"};
         json::object shown{{"sound", problems.empty()},
                            {"problems", std::move(problems)},
                            {"indexSound", report->index_sound},
                            {"indexRepaired", report->index_repaired},
-                           {"rebuilding", rebuild}};
+                           {"searchIndex", said.at(static_cast<std::size_t>(*agreement))},
+                           {"rebuilding", rebuild || *agreement == Recall::Agreement::rebuilding}};
         if (!store.set_aside().empty())
             shown["keptAs"] = store.set_aside();
         call->answer(std::move(shown));

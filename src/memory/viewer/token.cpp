@@ -44,8 +44,8 @@ bool same_secret(std::string_view given, std::string_view secret) noexcept {
 
 Result<std::string> viewer_token(const std::string& home) {
     const auto path = core::cat(home, "/viewer.token");
-    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    struct stat info{};
+    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info {};
     // One that others could have read, or written, is no secret.
     if (file && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
         (info.st_mode & 0077U) == 0) {

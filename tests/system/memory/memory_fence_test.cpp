@@ -98,6 +98,37 @@ std::int64_t unix_ms() {
         .count();
 }
 
+// Nothing is answered "stored" that went into a file which nobody will find, and the others go on with what
+// lies there now, or begin anew.
+TEST(G10NothingAcknowledgedIsLost, an_owner_whose_database_was_taken_away_stores_nothing_and_leaves) {
+    enum class Taken { data, database, home };
+    for (const auto taken : {Taken::data, Taken::database, Taken::home}) {
+        const TempHome home;
+        MemoryProcess owner(home.path());
+        prepare(owner);
+        MemoryProcess other(home.path());
+        ASSERT_TRUE(other.call("turn.end", turn_params(1)).contains("result"));
+        if (taken == Taken::data)
+            std::filesystem::remove_all(home.file("data"));
+        else if (taken == Taken::home)
+            std::filesystem::remove_all(home.path());
+        else { // as who puts back a copy
+            home.copy("data/memory.db", "data/copy.db");
+            std::filesystem::rename(home.file("data/copy.db"), home.file("data/memory.db"));
+        }
+        const auto refused = owner.call("turn.end", turn_params(2));
+        ASSERT_TRUE(refused.contains("error")) << boost::json::serialize(refused);
+        EXPECT_EQ(refused.at("error").at("data").at("code"), "transport_closed");
+        EXPECT_EQ(owner.wait_briefly(), 1);
+        auto stored = other.call("memory.add", {{"text", "life goes on"}});
+        if (!stored.contains("result")) // it was on its way when the owner left
+            stored = other.call("memory.add", {{"text", "life goes on"}});
+        EXPECT_TRUE(stored.contains("result")) << boost::json::serialize(stored);
+        other.close_input();
+        EXPECT_EQ(other.wait_briefly(), 0);
+    }
+}
+
 TEST(G7Patience, an_owner_that_is_stopped_is_woken_by_a_client_that_waits_and_nothing_is_lost_or_doubled) {
     const TempHome home;
     OwnerAndSecond both(home);

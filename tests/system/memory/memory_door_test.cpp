@@ -1,0 +1,187 @@
+// The way to the owner of a home when something is in it: silent visitors, strange files, an end in the
+// middle.
+#include "support/memory_home.hpp"
+#include "support/memory_process.hpp"
+#include "support/memory_talk.hpp"
+#include "sys/fd.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace holdfast::test {
+namespace {
+
+sys::Fd visit(const std::string& home) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto path = home + "/memory.sock";
+    std::memcpy(address.sun_path, path.data(), path.size() + 1);
+    sys::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return socket;
+}
+
+// Processor time so far, in milliseconds.
+long processor_ms(int pid) {
+    const auto stat = TempHome::read_path("/proc/" + std::to_string(pid) + "/stat");
+    long user = 0;
+    long system = 0;
+    std::sscanf(stat.c_str() + stat.rfind(')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+                &user, &system);
+    return (user + system) * 1000 / ::sysconf(_SC_CLK_TCK);
+}
+
+// As many as the owner lets in at a time, and some that wait behind them.
+TEST(MemoryDoor, visitors_that_say_nothing_keep_nobody_out) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    std::vector<sys::Fd> silent;
+    for (int i = 0; i < 100; ++i)
+        silent.push_back(visit(home.path()));
+    MemoryProcess second(home.path());
+    const auto added = second.call("memory.add", {{"text", "a note"}});
+    ASSERT_TRUE(added.contains("result")) << boost::json::serialize(added);
+    EXPECT_EQ(health_of(second).at("pid"), owner.pid());
+    EXPECT_LT(processor_ms(owner.pid()), 1000) << "it asked again and again for those who had to wait";
+}
+
+TEST(MemoryDoor, a_process_that_cannot_reach_the_owner_ends_at_once_when_it_is_told_to) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    std::filesystem::remove(home.file("memory.sock"));
+    MemoryProcess second(home.path());
+    // Blocked and waiting for its signal, it is looking for the owner: a TERM before that would end it
+    // anyhow.
+    const auto status = "/proc/" + std::to_string(second.pid()) + "/status";
+    for (int i = 0; i < 1000; ++i) {
+        const auto text = TempHome::read_path(status);
+        const auto at = text.find("SigBlk:");
+        if (at != text.npos && std::strtoull(text.c_str() + at + 7, nullptr, 16) >> (SIGTERM - 1) & 1U)
+            break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    ::kill(second.pid(), SIGTERM);
+    EXPECT_EQ(second.wait_briefly(), 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(2500));
+}
+
+TEST(MemoryDoor, what_was_in_the_way_of_listening_may_go_away_later) {
+    const TempHome home;
+    std::filesystem::create_directories(home.file("memory.sock/in the way"));
+    int said[2];
+    ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+    MemoryProcess owner(home.path(), {}, {}, said[1]);
+    prepare(owner);
+    char text[512] = {};
+    EXPECT_GT(::read(said[0], text, sizeof text - 1), 0);
+    EXPECT_NE(std::string(text).find("further processes will wait"), std::string::npos) << text;
+    std::filesystem::remove_all(home.file("memory.sock"));
+    MemoryProcess second(home.path());
+    EXPECT_TRUE(second.call("memory.add", {{"text", "a note"}}).contains("result"));
+    EXPECT_EQ(health_of(second).at("pid"), owner.pid());
+    ::close(said[0]);
+    ::close(said[1]);
+}
+
+TEST(MemoryDoor, a_pipe_under_the_name_of_a_file_holds_up_nobody) {
+    const TempHome home;
+    for (const char* name : {"config.json", "viewer.token"})
+        ASSERT_EQ(::mkfifo(home.file(name).c_str(), 0600), 0);
+    const sys::Fd quiet(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    MemoryProcess memory(home.path(), {"--port=0"}, {}, quiet.get());
+    memory.write("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}\n");
+    ASSERT_TRUE(memory.line(10'000));
+    memory.close_input();
+    EXPECT_EQ(memory.wait_briefly(), 0);
+}
+
+// A disk of a few kilobytes, in memory; nothing where the machine does not allow it.
+class SmallDisk {
+public:
+    SmallDisk(std::string place, int kilobytes)
+        : place_(std::move(place)) {
+        const auto size = "mode=700,size=" + std::to_string(kilobytes) + "k";
+        mounted_ = ::mount("tmpfs", place_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    ~SmallDisk() {
+        if (mounted_)
+            ::umount2(place_.c_str(), MNT_DETACH);
+    }
+    explicit operator bool() const { return mounted_; }
+
+private:
+    std::string place_;
+    bool mounted_;
+};
+
+// However far it gets: exit codes as docs/memory.md has them.
+TEST(MemoryDoor, a_store_that_cannot_be_made_for_lack_of_space_is_exit_73) {
+    const sys::Fd quiet(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    for (const int kilobytes : {4, 12, 60, 160}) {
+        const TempHome home;
+        const SmallDisk disk(home.path(), kilobytes);
+        if (!disk)
+            GTEST_SKIP() << "no file system may be mounted here";
+        MemoryProcess memory(home.path() + "/h", {}, {}, quiet.get());
+        const auto refused = memory.call("memory.add", {{"text", "a note"}});
+        EXPECT_FALSE(refused.contains("result")) << kilobytes;
+        memory.close_input();
+        EXPECT_EQ(memory.wait_briefly(), 73) << kilobytes;
+    }
+}
+
+// Whatever the limit is: it serves, or says why not and ends.
+TEST(MemoryDoor, with_few_descriptors_it_serves_or_ends) {
+    for (const int most : {6, 8, 9, 10, 11, 12, 16, 24}) {
+        const TempHome home;
+        const sys::Fd quiet(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        MemoryProcess memory(home.path(), {}, {}, quiet.get(),
+                             {"/usr/bin/prlimit", "--nofile=" + std::to_string(most)});
+        memory.write(
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"memory.add\",\"params\":{\"text\":\"x\"}}\n");
+        memory.close_input();
+        (void)memory.line(10'000);
+        EXPECT_NE(memory.wait_briefly(), -2000) << most;
+    }
+}
+
+TEST(MemoryDoor, without_a_place_of_its_own_it_says_so) {
+    const TempHome home;
+    int said[2];
+    ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+    // An empty --home= is no home: what comes last counts, and the environment has none.
+    const std::string program = std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory";
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, said[1], 2);
+    std::string name = program;
+    std::string flag = "--no-viewer";
+    char* argv[] = {name.data(), flag.data(), nullptr};
+    char* none[] = {nullptr};
+    pid_t pid = -1;
+    ASSERT_EQ(::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv, none), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(said[1]);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(WEXITSTATUS(status), 64);
+    char text[512] = {};
+    EXPECT_GT(::read(said[0], text, sizeof text - 1), 0);
+    EXPECT_NE(std::string(text).find("--home=DIR"), std::string::npos) << text;
+    ::close(said[0]);
+}
+
+} // namespace
+} // namespace holdfast::test
