@@ -4,7 +4,11 @@
 holdfast_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$holdfast_root" || exit 1
 
-say() { printf '\033[1m==>\033[0m %s\n' "$*"; }
+# Bold on a terminal that can, plain everywhere else.
+strong() {
+    if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then printf '\033[1m%s\033[0m' "$*"; else printf '%s' "$*"; fi
+}
+say() { printf '%s %s\n' "$(strong '==>')" "$*"; }
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi

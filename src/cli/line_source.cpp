@@ -20,12 +20,18 @@ using core::cat;
 Result<LineSource> LineSource::open(const std::string& path) {
     LineSource source;
     source.path_ = path;
+    struct stat info {};
+    const auto note_inode = [&] {
+        if (S_ISREG(info.st_mode))
+            source.inode_.emplace(info.st_dev, info.st_ino);
+    };
     if (path == "-") {
         source.in_ = sys::Fd(::dup(STDIN_FILENO));
+        if (source.in_ && ::fstat(source.in_.get(), &info) == 0)
+            note_inode();
         return source;
     }
     source.in_ = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
     if (!source.in_ || ::fstat(source.in_.get(), &info) != 0) {
         const int error = errno;
         auto failed = sys::fail_sys(cat("open ", path)).error();
@@ -35,6 +41,7 @@ Result<LineSource> LineSource::open(const std::string& path) {
     }
     if (S_ISDIR(info.st_mode))
         return fail(Errc::invalid_argument, cat(path, " is a directory; name a file"));
+    note_inode();
     if (S_ISREG(info.st_mode))
         source.size_ = static_cast<std::uint64_t>(info.st_size);
     std::array<char, 4096> head{};
@@ -66,6 +73,11 @@ Result<LineSource> LineSource::open(const std::string& path) {
     source.in_ = std::move(pipe->reading);
     source.size_ = 0;
     return source;
+}
+
+bool LineSource::is_file_of(int fd) const noexcept {
+    struct stat info {};
+    return inode_ && ::fstat(fd, &info) == 0 && inode_->first == info.st_dev && inode_->second == info.st_ino;
 }
 
 Result<bool> LineSource::fill() {

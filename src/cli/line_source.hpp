@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -27,6 +28,8 @@ public:
 
     [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_; }
     [[nodiscard]] std::uint64_t bytes_total() const noexcept { return size_; } // 0: not known
+    // Whether this open file is the one that is read.
+    [[nodiscard]] bool is_file_of(int fd) const noexcept;
     [[nodiscard]] bool from_database() const noexcept { return reader_.has_value(); }
 
     // What is around it in a request to holdfast-memory takes less than a kilobyte of the longest one there
@@ -39,6 +42,7 @@ private:
     std::string path_;
     sys::Fd in_;
     std::optional<sys::PidFd> reader_;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> inode_; // device and number, of a plain file
     std::uint64_t size_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t number_ = 0;

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 
 namespace holdfast::cli {
 
@@ -28,6 +29,7 @@ constexpr int patience_ms = 400; // before a person is told what is being waited
 constexpr int quiet_ms = 7000;   // and where no bar can be drawn: one line, once
 constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
 constexpr int between_retries = 250;
+constexpr int between_looks = 100; // at how far the index is
 
 Error error_of(const json::object& error) {
     Error out{Errc::io, core::text_field(error, "message"), 0};
@@ -184,6 +186,32 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
                 bar.show(progress != nullptr ? core::unsigned_field(*progress, "done") : 0,
                          progress != nullptr ? core::unsigned_field(*progress, "total") : 0, phase);
         }
+    }
+}
+
+// Asked again and again, and not told: the answer comes from whoever owns the home, perhaps from one after
+// the other. Who went away in between would leave the work to the next command, and that one to the next.
+Result<void> MemoryClient::wait_indexed() {
+    ProgressBar bar("indexing");
+    std::optional<std::uint64_t> goal;
+    for (int waited_ms = 0;; waited_ms += between_looks) {
+        auto health = call("core.health", {});
+        if (!health)
+            return std::unexpected(std::move(health.error()));
+        const auto* state = health->if_object();
+        const auto* index = state != nullptr ? core::object_field(*state, "index") : nullptr;
+        if (index == nullptr)
+            return {}; // it could not be opened, which the next call says
+        const auto done = core::unsigned_field(*index, "done");
+        if (!goal)
+            goal = core::unsigned_field(*index, "total");
+        if (done >= *goal)
+            return {};
+        if (waited_ms >= patience_ms)
+            bar.show(done, *goal, cat(done, " traces"));
+        if (waited_ms >= quiet_ms && !bar.visible() && !said_)
+            say_what_is_waited_for(cat("indexing, ", done, " of ", *goal, " traces"));
+        (void)::poll(nullptr, 0, between_looks);
     }
 }
 

@@ -28,6 +28,10 @@ public:
     // come back as ours.
     Result<boost::json::value> call(std::string_view method, boost::json::object params);
 
+    // Waits until everything that is stored now can be found, however long that takes, and shows how far it
+    // is.
+    Result<void> wait_indexed();
+
 private:
     MemoryClient() = default;
     Result<boost::json::object> once(std::string_view method, const boost::json::object& params);

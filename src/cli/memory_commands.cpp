@@ -51,6 +51,18 @@ constexpr Option for_add[] = {
     {.name = "agent", .value = "NAME", .help = "who says it (default: person)"},
     json_option,
 };
+constexpr Option before_option{
+    .name = "before", .value = "PLACE", .help = "go on where an earlier page said to"};
+constexpr Option page_option{
+    .name = "limit", .value = "N", .help = "at most N of them, 1 to 500 (default: 20)", .letter = 'n'};
+constexpr Option for_show[] = {home_option, json_option};
+constexpr Option for_forget[] = {home_option};
+constexpr Option for_sessions[] = {home_option, page_option, before_option, json_option};
+constexpr Option for_episodes[] = {
+    home_option,   page_option,
+    before_option, {.name = "session", .value = "ID", .help = "only those of this session"},
+    json_option,
+};
 constexpr Option for_status[] = {home_option, json_option};
 constexpr Option for_check[] = {
     home_option,
@@ -115,6 +127,38 @@ constexpr Command table[] = {
      .options = for_add,
      .max_words = 10000,
      .run = memory_add_command},
+    {.name = "memory show",
+     .usage = "ID [--json]",
+     .summary = "Show one turn, conversation, skill, policy or world model in full",
+     .details = "ID is as search and episodes show it. A conversation (episode) comes with all its turns in "
+                "order; with --json as one line each. Exits 3 when there is nothing with that id.",
+     .options = for_show,
+     .min_words = 1,
+     .max_words = 1,
+     .run = memory_show_command},
+    {.name = "memory episodes",
+     .usage = "[--session ID] [-n N] [--before PLACE] [--json]",
+     .summary = "List conversations, the newest first",
+     .details = "A page at a time; where the next one begins is said on stderr.",
+     .options = for_episodes,
+     .run = memory_episodes_command},
+    {.name = "memory sessions",
+     .usage = "[-n N] [--before PLACE] [--json]",
+     .summary = "List sessions, the newest first",
+     .details = "A page at a time; where the next one begins is said on stderr.",
+     .options = for_sessions,
+     .run = memory_sessions_command},
+    {.name = "memory forget",
+     .usage = "ID…",
+     .summary = "Delete turns or notes for good",
+     .details =
+         "ID is that of a trace (tr_…), as search shows it. It is gone from every search at once, and is "
+         "wiped from the files. Exits 3 when one of them is not there; the others are forgotten all the "
+         "same.",
+     .options = for_forget,
+     .min_words = 1,
+     .max_words = 1000,
+     .run = memory_forget_command},
     {.name = "memory export",
      .usage = "[FILE] [--quiet]",
      .summary = "Write everything as JSON lines, to FILE or stdout",

@@ -7,12 +7,11 @@
 #include "core/json_fields.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/new_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 namespace holdfast::cli {
 
@@ -27,7 +26,7 @@ Result<void> write_all(int fd, std::string_view text, const std::string& name) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            auto failed = sys::fail_sys(cat("write ", name));
+            auto failed = sys::fail_making(cat("write ", name));
             if (failed.error().code == Errc::no_space)
                 failed.error().message += "; free some space, or choose another place";
             return failed;
@@ -75,6 +74,19 @@ Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::strin
     }
 }
 
+// A pipe, a device, what a shell stands for >(…): it is there already and takes what is written.
+bool is_stream(const std::string& name) {
+    struct stat there {};
+    return ::stat(name.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+Result<std::uint64_t> export_to(const std::string& home, int fd, const std::string& name, bool quiet) {
+    auto client = MemoryClient::start(home);
+    if (!client)
+        return std::unexpected(std::move(client.error()));
+    return write_pages(*client, fd, name, quiet);
+}
+
 } // namespace
 
 int memory_export_command(const Arguments& arguments) {
@@ -82,35 +94,29 @@ int memory_export_command(const Arguments& arguments) {
     const auto home = existing_memory_home(arguments, no_home);
     if (!home)
         return no_home;
-    const bool to_file = !arguments.words.empty() && arguments.words[0] != "-";
-    const std::string name = to_file ? arguments.words[0] : "stdout";
-    const std::string unfinished = name + ".part";
-    sys::Fd file;
-    if (to_file) {
-        if (::access(name.c_str(), F_OK) == 0)
-            return fail_with(
-                {Errc::invalid_argument, cat(name, " exists already; choose another name, or remove it"), 0});
-        file = sys::Fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!file)
-            return fail_with(sys::fail_sys(cat("create ", unfinished)).error());
-    } else if (stdout_is_terminal() && arguments.words.empty()) {
-        complain("the export goes to this terminal; to a file: holdfast memory export FILE");
+    const bool quiet = arguments.has("quiet");
+    if (arguments.words.empty() || arguments.words[0] == "-") {
+        if (stdout_is_terminal() && arguments.words.empty())
+            complain("the export goes to this terminal; to a file: holdfast memory export FILE");
+        const auto count = export_to(*home, STDOUT_FILENO, "stdout", quiet);
+        return count ? exit_ok : fail_with(count.error());
     }
-    auto client = MemoryClient::start(*home);
-    if (!client)
-        return fail_with(client.error());
-    auto count = write_pages(*client, to_file ? file.get() : STDOUT_FILENO, name, arguments.has("quiet"));
-    if (count && to_file) {
-        // Whole or not at all: the name appears when everything is on disk.
-        if (::fsync(file.get()) != 0 || ::rename(unfinished.c_str(), name.c_str()) != 0)
-            count = sys::fail_sys(cat("finish ", name));
+    const auto& name = arguments.words[0];
+    if (is_stream(name)) {
+        const sys::Fd stream(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        const auto count = stream ? export_to(*home, stream.get(), name, quiet)
+                                  : Result<std::uint64_t>(sys::fail_making(cat("open ", name)));
+        return count ? exit_ok : fail_with(count.error());
     }
-    if (!count) {
-        if (to_file)
-            ::unlink(unfinished.c_str());
+    auto file = sys::NewFile::open(name);
+    if (!file)
+        return fail_with(file.error());
+    const auto count = export_to(*home, file->fd(), name, quiet);
+    if (!count)
         return fail_with(count.error());
-    }
-    if (to_file && !arguments.has("quiet"))
+    if (auto there = file->appear(); !there)
+        return fail_with(there.error());
+    if (!quiet)
         complain(cat(*count, " lines written to ", name));
     return exit_ok;
 }

@@ -137,13 +137,14 @@ int summary(const Arguments& arguments, const Importer& importer, const std::str
             const Result<bool>& ended) {
     const Tally& tally = importer.tally;
     const bool whole = ended && *ended;
+    int written = exit_ok;
     if (arguments.has("json")) {
-        print(json::serialize(json::object{{"stored", tally.stored},
-                                           {"present", tally.present},
-                                           {"bad", tally.bad},
-                                           {"complete", whole},
-                                           {"problems", importer.problems}}) +
-              "\n");
+        written = answer(json::serialize(json::object{{"stored", tally.stored},
+                                                      {"present", tally.present},
+                                                      {"bad", tally.bad},
+                                                      {"complete", whole},
+                                                      {"problems", importer.problems}}) +
+                         "\n");
     } else if (!arguments.has("quiet")) {
         complain(cat(tally.stored, " stored, ", tally.present, " there already, ", tally.bad, " bad",
                      whole ? "" : ", stopped"));
@@ -157,33 +158,47 @@ int summary(const Arguments& arguments, const Importer& importer, const std::str
                      "already is left as it is), or use --skip-bad"));
         return exit_bad_data;
     }
-    return exit_ok;
+    return written;
+}
+
+// The file for bad lines, emptied; none when none is wanted. The lines that are being read are never emptied,
+// whatever name they are given by.
+Result<sys::Fd> rejects_of(const Arguments& arguments, const LineSource& source) {
+    const auto path = arguments.value("rejects");
+    if (!path)
+        return sys::Fd();
+    sys::Fd file(::open(path->c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (!file)
+        return sys::fail_making(cat("create ", *path));
+    if (source.is_file_of(file.get()))
+        return fail(Errc::invalid_argument,
+                    cat(*path, " is the file that is imported; choose another name for --rejects"));
+    if (::ftruncate(file.get(), 0) != 0 && errno != EINVAL) // EINVAL: a pipe, or a device
+        return sys::fail_making(cat("write ", *path));
+    return file;
 }
 
 } // namespace
 
 int memory_import_command(const Arguments& arguments) {
     const auto& name = arguments.words[0];
-    sys::Fd rejects;
-    if (auto path = arguments.value("rejects")) {
-        if (!arguments.has("skip-bad"))
-            return fail_with({Errc::invalid_argument,
-                              "--rejects needs --skip-bad: without it the import stops at the first bad line",
-                              0});
-        rejects = sys::Fd(::open(path->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!rejects)
-            return fail_with(sys::fail_sys(cat("create ", *path)).error());
-    }
+    if (arguments.has("rejects") && !arguments.has("skip-bad"))
+        return fail_with({Errc::invalid_argument,
+                          "--rejects needs --skip-bad: without it the import stops at the first bad line",
+                          0});
     auto source = LineSource::open(name);
     if (!source)
         return fail_with(source.error());
+    auto rejects = rejects_of(arguments, *source);
+    if (!rejects)
+        return fail_with(rejects.error());
     auto home = memory_home(arguments);
     if (!home)
         return fail_with(home.error());
     auto client = MemoryClient::start(*home, "import");
     if (!client)
         return fail_with(client.error());
-    Importer importer(*client, arguments.has("skip-bad"), std::move(rejects));
+    Importer importer(*client, arguments.has("skip-bad"), std::move(*rejects));
     Result<bool> going = true;
     {
         ProgressBar bar("importing", !arguments.has("quiet"));

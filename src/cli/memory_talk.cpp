@@ -2,10 +2,10 @@
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
+#include "cli/memory_text.hpp"
 #include "cli/print.hpp"
 #include "core/json_fields.hpp"
 #include "core/json_text.hpp"
-#include "core/printable.hpp"
 #include "core/text.hpp"
 
 #include <unistd.h>
@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
 
 namespace holdfast::cli {
@@ -30,25 +29,6 @@ Result<MemoryClient> client_of(const Arguments& arguments) {
     return MemoryClient::start(*home, arguments.value("agent").value_or("person"));
 }
 
-std::string when(std::int64_t ms) {
-    const auto seconds = static_cast<std::time_t>(ms / 1000);
-    std::tm parts{};
-    ::localtime_r(&seconds, &parts);
-    std::array<char, 32> text{};
-    const int length =
-        std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900,
-                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
-    return {text.data(), static_cast<std::size_t>(length)};
-}
-
-// One line, without what would steer a terminal.
-std::string in_one_line(std::string text) {
-    for (char& c : text)
-        if (c == '\n' || c == '\t' || c == '\r')
-            c = ' ';
-    return core::printable(text);
-}
-
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const auto& word : words)
@@ -56,9 +36,24 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-int print_json(const json::value& value) {
-    print(core::json_text(value) + "\n");
-    return exit_ok;
+int answer_json(const json::value& value, int code = exit_ok) {
+    return answer(core::json_text(value) + "\n", code);
+}
+
+bool is_cut(const json::value& found) {
+    return found.is_object() && core::bool_field(found.get_object(), "cut");
+}
+
+// A search that leaves nothing out. After a large import, or without an index, most of what is stored cannot
+// be found yet; whoever asked a program has its "cut" and asks again, a person would take it for "nothing
+// there".
+Result<json::value> search_all(MemoryClient& client, const json::object& params) {
+    auto found = client.call("memory.search", params);
+    if (!found || !is_cut(*found))
+        return found;
+    if (auto waited = client.wait_indexed(); !waited)
+        return std::unexpected(std::move(waited.error()));
+    return client.call("memory.search", params);
 }
 
 Result<std::string> text_from_stdin() {
@@ -100,11 +95,11 @@ int memory_search_command(const Arguments& arguments) {
     auto client = client_of(arguments);
     if (!client)
         return fail_with(client.error());
-    auto found = client->call("memory.search", std::move(params));
+    auto found = search_all(*client, params);
     if (!found)
         return fail_with(found.error());
     if (arguments.has("json"))
-        return print_json(*found);
+        return answer_json(*found);
     const auto* object = found->if_object();
     const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
     if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
@@ -116,11 +111,10 @@ int memory_search_command(const Arguments& arguments) {
         const auto* one = hit.if_object();
         if (one == nullptr)
             continue;
-        table.add({when(core::integer_field(*one, "ts")), core::text_field(*one, "refKind"),
+        table.add({moment(core::integer_field(*one, "ts")), core::text_field(*one, "refKind"),
                    core::text_field(*one, "refId"), in_one_line(core::text_field(*one, "snippet"))});
     }
-    print(table.text());
-    return exit_ok;
+    return answer(table.text());
 }
 
 int memory_add_command(const Arguments& arguments) {
@@ -152,9 +146,8 @@ int memory_add_command(const Arguments& arguments) {
     if (!added)
         return fail_with(added.error());
     if (arguments.has("json"))
-        return print_json(*added);
-    print(cat(added->is_object() ? core::text_field(added->get_object(), "traceId") : "", '\n'));
-    return exit_ok;
+        return answer_json(*added);
+    return answer(cat(added->is_object() ? core::text_field(added->get_object(), "traceId") : "", '\n'));
 }
 
 int memory_check_command(const Arguments& arguments) {
@@ -171,10 +164,12 @@ int memory_check_command(const Arguments& arguments) {
     const auto* report = checked->if_object();
     const bool sound = report != nullptr && core::bool_field(*report, "sound");
     const auto kept_as = report != nullptr ? core::text_field(*report, "keptAs") : std::string();
-    if (arguments.has("json")) {
-        print_json(*checked);
-        return sound ? exit_ok : exit_bad_data;
-    }
+    const bool rebuilt = report != nullptr && core::bool_field(*report, "rebuilding");
+    if (rebuilt)
+        if (auto waited = client->wait_indexed(); !waited)
+            return fail_with(waited.error());
+    if (arguments.has("json"))
+        return answer_json(*checked, sound ? exit_ok : exit_bad_data);
     if (!sound) {
         complain("the database is damaged:");
         if (report != nullptr)
@@ -189,22 +184,22 @@ int memory_check_command(const Arguments& arguments) {
                          " away, and that one to its place"));
         return exit_bad_data;
     }
-    print("the database is sound\n");
+    std::string text = "the database is sound\n";
     if (!kept_as.empty())
-        print(cat("an earlier one was corrupt, and lies at ", kept_as,
-                  "; what can still be read is brought over by: holdfast memory import ", kept_as, " --home ",
-                  *home, "\n"));
-    print(core::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
-          : core::bool_field(*report, "indexRepaired")
-              ? "the full-text index disagreed with the text; it was built again\n"
-              : "the full-text index disagrees with the text\n");
+        text += cat("an earlier one was corrupt, and lies at ", kept_as,
+                    "; what can still be read is brought over by: holdfast memory import ", kept_as,
+                    " --home ", *home, "\n");
+    text += core::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
+            : core::bool_field(*report, "indexRepaired")
+                ? "the full-text index disagreed with the text; it was built again\n"
+                : "the full-text index disagrees with the text\n";
     const auto search_index = core::text_field(*report, "searchIndex");
-    if (search_index != "sound")
-        print(cat("the search index disagreed with the text",
-                  search_index == "repaired" ? "; it was put right\n" : "\n"));
-    if (core::bool_field(*report, "rebuilding"))
-        print("the search index is being built again\n");
-    return exit_ok;
+    if (search_index == "repaired")
+        text += "the search index disagreed with the text; it was put right\n";
+    if (rebuilt)
+        text += search_index == "rebuilding" ? "the search index disagreed with the text; it was built again\n"
+                                             : "the search index was built again\n";
+    return answer(text);
 }
 
 } // namespace holdfast::cli

@@ -78,6 +78,8 @@ void core_health(const CallPointer& call) {
         health["warnings"].emplace_array().push_back({{"code", "bad_config"}, {"message", problem}});
     if (service.is_open()) {
         health["counts"] = counts_of(service.store().totals());
+        const auto indexed = service.recall().indexed();
+        health["index"] = {{"done", indexed.done}, {"total", indexed.total}};
         health["epoch"] = service.store().epoch();
         health["walBytes"] = service.store().wal_bytes();
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)

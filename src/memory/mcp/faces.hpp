@@ -16,8 +16,9 @@ boost::json::array resource_list();
 boost::json::array resource_templates();
 void read_resource(Contract& contract, Mcp::Request request);
 
-// Bytes of text in one result: a model pays for each of them.
-inline constexpr std::size_t result_budget = 8000;
+// Bytes of text in one result: a model pays for each of them. With the line that says what was left out it is
+// 8,000.
+inline constexpr std::size_t result_budget = 7700;
 
 // Traces and episodes as text for a model. Each trace says when, who and what; what is longer than `each` is
 // cut with "…".

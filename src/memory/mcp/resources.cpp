@@ -3,10 +3,12 @@
 
 #include "core/json_fields.hpp"
 #include "core/json_text.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 
@@ -24,6 +26,40 @@ constexpr std::string_view episode_prefix = "memory://episode/";
 constexpr std::int64_t read_ttl_ms = 0; // what is read changes with the next turn
 
 using Show = std::string (*)(const json::value& result);
+
+// A template puts an id into its address as RFC 6570 has it: everything but letters, digits and - . _ ~ as
+// %XX.
+std::string in_address(std::string_view id) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : id) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           std::string_view("-._~").contains(c);
+        if (plain)
+            out += c;
+        else
+            out += {'%', digits[byte >> 4U], digits[byte & 15U]};
+    }
+    return out;
+}
+
+// And back. What is no %XX stands for itself.
+std::string from_address(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned byte = 0;
+        const char* digits = text.data() + at + 1;
+        if (text[at] == '%' && at + 2 < text.size() &&
+            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+            out += static_cast<char>(byte);
+            at += 2;
+        } else {
+            out += text[at];
+        }
+    }
+    return core::as_utf8(std::move(out));
+}
 
 std::string as_json(const json::value& result) {
     return core::json_text(result);
@@ -50,7 +86,7 @@ std::string recent(const json::value& result) {
         for (const auto& episode : episodes->get_array())
             if (const auto* one = episode.if_object())
                 text += cat(moment_text(core::integer_field(*one, "openedAt")), "  ", episode_prefix,
-                            core::text_field(*one, "id"), "  ",
+                            in_address(core::text_field(*one, "id")), "  ",
                             cut_text(core::text_field(*one, "title"), 160), '\n');
     return text;
 }
@@ -91,11 +127,11 @@ std::string trace_text(const json::object& trace, std::size_t each) {
         text += cat("Agent: ", cut_text(agent, each), '\n');
     if (const auto* calls = trace.if_contains("toolCalls");
         calls != nullptr && calls->is_array() && !calls->get_array().empty()) {
-        text += "Tools:";
+        std::string names;
         for (const auto& call : calls->get_array())
-            if (const auto* one = call.if_object())
-                text += cat(' ', core::text_field(*one, "name"));
-        text += '\n';
+            if (const auto* one = call.if_object(); one != nullptr && names.size() <= each)
+                names += cat(' ', core::text_field(*one, "name"));
+        text += cat("Tools:", cut_text(names, each), '\n');
     }
     return text;
 }
@@ -125,6 +161,8 @@ json::array resource_templates() {
 }
 
 void read_resource(Contract& contract, Mcp::Request request) {
+    if (const auto* given = request.params.if_contains("uri"); given == nullptr || !given->is_string())
+        return request.refuse(-32602, "uri must be a string");
     auto uri = core::text_field(request.params, "uri");
     const char* method = nullptr;
     json::object params;
@@ -138,11 +176,11 @@ void read_resource(Contract& contract, Mcp::Request request) {
         show = recent;
     } else if (uri.starts_with(trace_prefix) && uri.size() > trace_prefix.size()) {
         method = "memory.get_trace";
-        params["id"] = uri.substr(trace_prefix.size());
+        params["id"] = from_address(uri.substr(trace_prefix.size()));
         show = trace_in_full;
     } else if (uri.starts_with(episode_prefix) && uri.size() > episode_prefix.size()) {
         method = "memory.timeline";
-        params["episodeId"] = uri.substr(episode_prefix.size());
+        params["episodeId"] = from_address(uri.substr(episode_prefix.size()));
         show = whole_episode;
     }
     if (method == nullptr)

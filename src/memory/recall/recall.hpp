@@ -103,6 +103,12 @@ public:
     // return.
     enum class Agreement : std::uint8_t { sound, repaired, rebuilding };
     Result<Agreement> check();
+    // How far the index is: rows that are in it, of those that are committed.
+    struct Indexed {
+        std::int64_t done = 0;
+        std::int64_t total = 0;
+    };
+    Indexed indexed();
     // Waits until everything committed so far is indexed, at most this long. False: not yet.
     bool wait_indexed(std::int64_t at_most_ms);
     [[nodiscard]] RankedIndex& index() noexcept { return *index_; }

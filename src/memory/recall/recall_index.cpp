@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace holdfast::memory {
@@ -87,6 +88,11 @@ void Recall::rebuild() {
     const std::lock_guard lock(mutex_);
     rebuild_ = true;
     wake_.notify_one();
+}
+
+Recall::Indexed Recall::indexed() {
+    const std::lock_guard lock(mutex_);
+    return {rebuild_ ? 0 : std::min(indexed_row_, committed_row_), committed_row_};
 }
 
 bool Recall::wait_indexed(std::int64_t at_most_ms) {

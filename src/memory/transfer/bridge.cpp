@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -117,8 +118,11 @@ struct Finalize {
 };
 using Rows = std::unique_ptr<sqlite3_stmt, Finalize>;
 
+// Of a database in UTF-16, too: asked for as text, it is turned into UTF-8. Bytes come as they are.
 std::string_view text_of(sqlite3_stmt* row, int column) {
-    const auto* text = static_cast<const char*>(::sqlite3_column_blob(row, column));
+    const auto* text = ::sqlite3_column_type(row, column) == SQLITE_BLOB
+                           ? static_cast<const char*>(::sqlite3_column_blob(row, column))
+                           : reinterpret_cast<const char*>(::sqlite3_column_text(row, column));
     return text == nullptr
                ? std::string_view()
                : std::string_view(text, static_cast<std::size_t>(::sqlite3_column_bytes(row, column)));
@@ -130,16 +134,24 @@ json::value parsed(std::string_view text) {
     return failed ? json::value(core::as_utf8(std::string(text))) : value;
 }
 
-json::value value_of(sqlite3_stmt* row, int column, bool as_json) {
+// `bytes_are_text`: in a column that has its place here. Elsewhere they are vectors, and left out.
+json::value value_of(sqlite3_stmt* row, int column, bool as_json, bool bytes_are_text) {
     switch (::sqlite3_column_type(row, column)) {
     case SQLITE_INTEGER:
         return static_cast<std::int64_t>(::sqlite3_column_int64(row, column));
     case SQLITE_FLOAT:
-        return ::sqlite3_column_double(row, column);
+        if (const double real = ::sqlite3_column_double(row, column); std::isfinite(real))
+            return real;
+        return json::value(text_of(row, column)); // JSON has no number for it: "Inf"
+    case SQLITE_BLOB:
+        if (!bytes_are_text)
+            return nullptr;
+        [[fallthrough]];
     case SQLITE_TEXT:
-        return as_json ? parsed(text_of(row, column)) : json::value(core::as_utf8(std::string(text_of(row, column))));
+        return as_json ? parsed(text_of(row, column))
+                       : json::value(core::as_utf8(std::string(text_of(row, column))));
     default:
-        return nullptr; // NULL, or a blob: those are vectors
+        return nullptr;
     }
 }
 
@@ -210,7 +222,7 @@ json::object line_of(sqlite3_stmt* row, const Kind& kind) {
         const auto mapped = std::ranges::find(kind.columns, name, &Mapped::column);
         const bool is_json = mapped != kind.columns.end() ? mapped->as == As::json || mapped->as == As::list
                                                           : name.ends_with("_json");
-        if (auto value = value_of(row, column, is_json); !value.is_null())
+        if (auto value = value_of(row, column, is_json, mapped != kind.columns.end()); !value.is_null())
             rest[name] = std::move(value);
     }
     json::object line{{"type", kind.type}};
@@ -354,6 +366,8 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
         if (!*there)
             continue;
         auto rows = rows_of(*database, path, cat("SELECT * FROM ", kind.table, " ORDER BY rowid"));
+        if (!rows) // a table WITHOUT ROWID has its own order
+            rows = rows_of(*database, path, cat("SELECT * FROM ", kind.table));
         if (!rows)
             return std::unexpected(std::move(rows.error()));
         for (;;) {

@@ -15,6 +15,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::int64_t beyond_all = INT64_MAX;
+constexpr std::size_t page_bytes = std::size_t{2} << 20; // of turns: a page ends behind what is over this
 
 // A place in a list that is ordered by (time, row).
 struct Place {
@@ -203,13 +204,14 @@ void memory_turns(const CallPointer& call) {
         return memory_timeline(call);
     const auto id = call->word("episodeId", true);
     const auto text = call->text("after", false);
+    const auto skip = call->integer("skip", false, 0, beyond_all);
     const auto name_space = call->name_space();
     if (call->bad())
         return;
     const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);
     if (!after)
         return call->refuse_argument("after is not the next of an earlier page");
-    call->service().run(call->peer()->lane(), [call, id, name_space, after = *after,
+    call->service().run(call->peer()->lane(), [call, id, name_space, after = *after, skip = skip.value_or(0),
                                                limit = *limit](bool open) {
         if (!open)
             return call->refuse(Error{Errc::closed, call->service().failure(), 0});
@@ -226,21 +228,27 @@ void memory_turns(const CallPointer& call) {
         if (!*visible)
             return call->refuse_missing("episode_not_found", cat("no episode ", id));
         auto rows = (*reader)->prepare("SELECT ts, row FROM traces WHERE episode=?1 AND (ts, row) > (?2, ?3)"
-                                       " ORDER BY ts, row LIMIT ?4");
+                                       " ORDER BY ts, row LIMIT ?4 OFFSET ?5");
         if (!rows)
             return call->refuse(rows.error());
-        (*rows)->bind(1, (*episode)->row).bind(2, after.time).bind(3, after.row).bind(4, limit + 1);
+        (*rows)
+            ->bind(1, (*episode)->row)
+            .bind(2, after.time)
+            .bind(3, after.row)
+            .bind(4, limit + 1)
+            .bind(5, skip);
         const ScopedReset reset(**rows);
         json::array list;
         json::object shown;
         Place last;
+        std::size_t bytes = 0;
         for (;;) {
             auto there = (*rows)->step();
             if (!there)
                 return call->refuse(there.error());
             if (!*there)
                 break;
-            if (static_cast<std::int64_t>(list.size()) == limit) {
+            if (static_cast<std::int64_t>(list.size()) == limit || bytes > page_bytes) {
                 shown["next"] = to_text(last);
                 break;
             }
@@ -248,8 +256,11 @@ void memory_turns(const CallPointer& call) {
             auto trace = trace_at(**reader, last.row);
             if (!trace)
                 return call->refuse(trace.error());
-            if (*trace)
+            if (*trace) {
+                bytes += (*trace)->user_text.size() + (*trace)->agent_text.size() +
+                         (*trace)->tool_calls.size() + (*trace)->thinking.size() + (*trace)->meta.size();
                 list.push_back(to_json(**trace));
+            }
         }
         shown["traces"] = std::move(list);
         call->answer(std::move(shown));

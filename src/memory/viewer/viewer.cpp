@@ -31,18 +31,21 @@ constexpr std::int64_t ticket_ms = 60'000;
 constexpr std::size_t most_tickets = 16;
 
 // What pages may ask for. Nothing here stops the process or brings in anything.
-constexpr std::array<std::string_view, 13> allowed = {"core.health",
+constexpr std::array<std::string_view, 16> allowed = {"core.health",
                                                       "feedback.submit",
                                                       "memory.episodes",
                                                       "memory.feedback",
                                                       "memory.forget",
+                                                      "memory.get_policy",
                                                       "memory.get_trace",
+                                                      "memory.get_world",
                                                       "memory.list_policies",
                                                       "memory.list_traces",
                                                       "memory.list_world_models",
                                                       "memory.search",
                                                       "memory.sessions",
                                                       "memory.timeline",
+                                                      "skill.get",
                                                       "skill.list"};
 
 HttpResponse as_json(json::object body, int status = 200) {

@@ -27,6 +27,8 @@ lines.push({ type: "trace", id: "tr_markup", episodeId: "ep_markup", sessionId: 
   toolCalls: [{ name: "shell", input: { command: "ls" }, output: "</pre><script>window.broken=3</script>" }], tags: ["<i>tag</i>"] });
 // What a careless client may have sent: tool calls that are none, and times that no calendar has.
 lines.push({ type: "trace", id: "tr_odd", episodeId: "ep_odd", sessionId: "se_odd", ts: 9e15, userText: "An odd turn", agentText: "", toolCalls: [null, "a word", { name: "shell", input: 1 }] });
+lines.push({ type: "session", id: "se_odd", agent: "g".repeat(200), openedAt: 1 });
+lines.push({ type: "skill", id: "sk_bell", title: "Ringing the harbour bell", body: "Twice, then once more after a pause." });
 holdfast(["import", "-", "--quiet"], lines.map((line) => JSON.stringify(line)).join("\n"));
 
 let daemon;
@@ -89,6 +91,19 @@ try {
     await shot("home-light");
   });
 
+  await part("the first page is not left backwards, and its beginning can be skipped", async () => {
+    await page.evaluate(() => document.getElementById("main").focus());
+    await page.keyboard.press("Escape");
+    await page.waitForTimeout(200);
+    assert.ok(page.url().startsWith(base), page.url());
+    await page.focus(".skip");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement.id === "main");
+    await page.waitForTimeout(100);
+    assert.ok(await page.isVisible(".rows .row"));
+    await page.focus("#query");
+  });
+
   await part("search as you type", async () => {
     assert.equal(await focused(), "query");
     await page.keyboard.type("datab", { delay: 30 });
@@ -125,6 +140,59 @@ try {
     await page.waitForSelector("#keys[open]");
     await page.keyboard.press("Escape");
     await page.waitForSelector("#keys:not([open])", { state: "attached" });
+  });
+
+  await part("who goes away while typing is not called back", async () => {
+    await go("#/", "#query");
+    await page.fill("#query", "archive");
+    await go("#/timeline", ".line .row");
+    await page.waitForTimeout(300);
+    assert.equal(await page.evaluate(() => location.hash), "#/timeline");
+  });
+
+  await part("answers that come late change nothing any more", async () => {
+    const slow = (words) => (request) => request.request().postData().includes(words) ? setTimeout(() => request.continue().catch(() => {}), 700) : request.continue();
+    await go("#/timeline", ".line .row");
+    const early = new Date(now - 95 * day).toISOString().slice(0, 10);
+    await page.route("**/api/call", slow(`"until":${new Date(`${early}T23:59:59.999`).getTime() + 1}`));
+    await page.fill("#until", early);
+    await page.fill("#until", new Date(now - 80 * day).toISOString().slice(0, 10));
+    await page.waitForFunction(() => document.querySelectorAll(".line .row").length === 2);
+    await page.waitForTimeout(1000);
+    assert.equal(await page.locator(".line .row").count(), 2);
+    await page.unroute("**/api/call");
+    await go("#/", "#query");
+    await page.route("**/api/call", slow("nightly"));
+    await page.fill("#query", "nightly build");
+    await page.waitForRequest("**/api/call");
+    await page.fill("#query", "archive");
+    await page.waitForSelector("mark:text-is('archive')");
+    await page.waitForTimeout(900);
+    assert.equal(await page.locator("mark:text-is('nightly')").count(), 0);
+    await page.unroute("**/api/call");
+  });
+
+  await part("what could not be asked for is asked for when it can, and what was typed stays", async () => {
+    await go("#/", "#query");
+    expectTroubles = true;
+    await page.route("**/api/call", (request) => request.abort());
+    await page.fill("#query", "archive");
+    await page.waitForSelector("main :text('cannot be reached')");
+    assert.equal(await page.inputValue("#query"), "archive");
+    await page.unroute("**/api/call");
+    await page.waitForSelector("mark:text-is('archive')");
+    await page.route("**/api/call", (request) => request.abort());
+    await go("#/timeline", "main :text('cannot be reached')");
+    await page.unroute("**/api/call");
+    await page.waitForSelector(".line .row");
+    expectTroubles = false;
+  });
+
+  await part("a skill that was found can be read", async () => {
+    await go("#/?q=harbour%20bell", "mark:text-is('harbour')");
+    await page.click(".row:has-text('skill')");
+    await page.waitForSelector("h1:text-is('Ringing the harbour bell')");
+    assert.match(await page.textContent(".text"), /Twice, then once more/);
   });
 
   await part("the timeline, a page at a time", async () => {
@@ -230,6 +298,11 @@ try {
     assert.match(await page.textContent("h1"), /is ready/);
     await page.waitForSelector(".figures dd:text-is('436')"); // one was forgotten; the figures follow by themselves
     await shot("health-light");
+    // The figures move, and what somebody is about to press stays the thing it was.
+    await page.evaluate(() => { document.getElementById("export").mine = true; });
+    const process = await page.textContent(".facts dd:nth-of-type(3)");
+    await page.waitForFunction((was) => document.querySelector(".facts dd:nth-of-type(3)").textContent !== was, process);
+    assert.ok(await page.evaluate(() => document.getElementById("export").mine));
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export")]);
     assert.equal(download.suggestedFilename(), "holdfast-memory.jsonl");
     assert.equal(readFileSync(await download.path(), "utf8"), holdfast(["export"]));

@@ -137,22 +137,122 @@ TEST(McpBatch, a_batch_that_died_with_the_owner_is_answered_as_a_whole_and_the_n
         EXPECT_TRUE(one.as_object().contains("result")) << json::serialize(one);
 }
 
+std::string tool(MemoryProcess& memory, const std::string& name, const std::string& arguments) {
+    const auto answer = ask(memory, R"({"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":")" +
+                                        name + R"(","arguments":)" + arguments + "}}");
+    const auto& result = answer.at("result").as_object();
+    return std::string(result.contains("isError") ? "error: " : "") +
+           std::string(result.at("content").at(0).at("text").as_string());
+}
+
+json::value read_uri(MemoryProcess& memory, const std::string& uri) {
+    return ask(memory,
+               json::serialize(json::object{
+                   {"jsonrpc", "2.0"}, {"id", 1}, {"method", "resources/read"}, {"params", {{"uri", uri}}}}));
+}
+
+// Brought in by another client of the same home.
+void bring_in(const std::string& home, json::array records) {
+    MemoryProcess client(home, {"--no-viewer"});
+    const auto answer =
+        ask(client, json::serialize(json::object{{"jsonrpc", "2.0"},
+                                                 {"id", 1},
+                                                 {"method", "transfer.import"},
+                                                 {"params", {{"records", std::move(records)}}}}));
+    ASSERT_TRUE(answer.at("result").at("refused").as_array().empty()) << json::serialize(answer);
+}
+
+TEST(McpTools, no_result_is_longer_than_was_said_and_all_of_it_can_be_had) {
+    const TempHome home;
+    json::array records;
+    for (int i = 0; i < 12; ++i) // ids as long as they may be
+        records.push_back({{"ts", 1000 + i},
+                           {"userText", "heron"},
+                           {"episodeId", "ep_" + std::string(3500, 'x') + std::to_string(i)}});
+    json::array tools;
+    for (int i = 0; i < 2000; ++i)
+        tools.push_back(json::object{{"name", "a tool with a long name"}});
+    for (int i = 0; i < 250; ++i)
+        records.push_back({{"ts", 5000 + i},
+                           {"id", "tr_" + std::to_string(i)},
+                           {"userText", "turn " + std::to_string(i) + "."},
+                           {"episodeId", "ep_long"},
+                           {"toolCalls", i == 3 ? tools : json::array()}});
+    bring_in(home.path(), std::move(records));
+    MemoryProcess memory(home.path(), {"--mcp", "--no-viewer"});
+    agree_on(memory, "2025-06-18");
+    constexpr std::size_t most = 8000;
+    std::string before;
+    int listed = 0;
+    for (int pages = 0; pages < 20; ++pages) {
+        const auto text =
+            tool(memory, "recall_timeline", before.empty() ? "{}" : "{\"before\":\"" + before + "\"}");
+        EXPECT_LE(text.size(), most);
+        for (auto at = text.find("\n[ep_"); at != text.npos; at = text.find("\n[ep_", at + 1))
+            ++listed;
+        const auto next = text.find("before = \"");
+        if (next == text.npos)
+            break;
+        before = text.substr(next + 10, text.find('"', next + 10) - next - 10);
+    }
+    EXPECT_EQ(listed, 13);
+    std::string all;
+    for (std::string after = "0"; !after.empty();) {
+        const auto text =
+            tool(memory, "recall_timeline", "{\"episode\":\"ep_long\",\"after\":" + after + "}");
+        EXPECT_LE(text.size(), most);
+        all += text;
+        const auto next = text.find("after = ");
+        after = next == text.npos ? "" : text.substr(next + 8, text.find('.', next) - next - 8);
+    }
+    for (int i = 0; i < 250; ++i) {
+        const auto wanted = "turn " + std::to_string(i) + ".";
+        const auto at = all.find(wanted);
+        ASSERT_NE(at, all.npos) << wanted;
+        EXPECT_EQ(all.find(wanted, at + 1), all.npos) << wanted << " is there twice";
+    }
+    EXPECT_LE(tool(memory, "search", R"({"query":"heron","limit":25})").size(), most);
+}
+
+// A client puts an id into a template as RFC 6570 has it.
+TEST(McpResources, an_id_is_found_however_its_address_is_written) {
+    const TempHome home;
+    bring_in(home.path(),
+             json::array{json::object{
+                 {"ts", 1}, {"id", "a/b#c"}, {"episodeId", "ep 100%41 ü"}, {"userText", "reeds"}}});
+    MemoryProcess memory(home.path(), {"--mcp", "--no-viewer"});
+    agree_on(memory, "2025-06-18");
+    for (const auto* uri : {"memory://trace/a%2Fb%23c", "memory://trace/a/b#c", "memory://trace/a%2fb#c",
+                            "memory://episode/ep%20100%2541%20%C3%BC"}) {
+        const auto answer = read_uri(memory, uri);
+        ASSERT_TRUE(answer.as_object().contains("result")) << uri << json::serialize(answer);
+        EXPECT_NE(
+            std::string_view(answer.at("result").at("contents").at(0).at("text").as_string()).find("reeds"),
+            std::string_view::npos);
+    }
+    const auto recent = read_uri(memory, "memory://recent");
+    EXPECT_NE(std::string_view(recent.at("result").at("contents").at(0).at("text").as_string())
+                  .find("  memory://episode/ep%20100%2541%20%C3%BC  "),
+              std::string_view::npos)
+        << json::serialize(recent);
+    EXPECT_EQ(ask(memory, R"({"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":5}})")
+                  .at("error")
+                  .at("code"),
+              -32602);
+}
+
 TEST(McpTools, null_is_no_argument_and_a_whole_number_may_have_a_point) {
     const TempHome home;
     MemoryProcess memory(home.path(), {"--mcp"});
     agree_on(memory, "2025-06-18");
     const auto tool = [&](const std::string& name, const std::string& arguments) {
-        const auto answer =
-            ask(memory, R"({"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":")" + name +
-                            R"(","arguments":)" + arguments + "}}");
-        const auto& result = answer.at("result").as_object();
-        return std::string(result.contains("isError") ? "error: " : "") +
-               std::string(result.at("content").at(0).at("text").as_string());
+        return holdfast::test::tool(memory, name, arguments);
     };
     (void)ask(memory, remember("1", "the ferry leaves at nine"));
     EXPECT_EQ(tool("feedback", R"({"id":null,"verdict":"good"})"), "error: id is required");
     EXPECT_EQ(tool("feedback", R"({"id":"x","verdict":null})"), "error: verdict is required");
     EXPECT_EQ(tool("remember", R"({"text":null})"), "error: text is required");
+    EXPECT_EQ(tool("remember", R"({"text":"x","tags":[1,"a"]})"), "error: tags must be a list of strings");
     EXPECT_NE(tool("search", R"({"query":"ferry","limit":2.0,"session":null})").find("nine"),
               std::string::npos);
     EXPECT_EQ(tool("search", R"({"query":"ferry","limit":2.5})"), "error: limit must be a whole number");

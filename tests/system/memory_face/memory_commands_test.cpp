@@ -206,6 +206,94 @@ TEST_F(MemoryFace, check_reports_a_sound_store_and_repairs_its_index) {
     EXPECT_EQ(as_json({"search", "sound"}).at("hits").as_array().size(), 1U);
 }
 
+std::string many_notes(int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i)
+        all += "{\"ts\":" + std::to_string(1000 + i) + ",\"id\":\"tr_" + std::to_string(i) +
+               "\",\"sessionId\":\"se_m\",\"episodeId\":\"ep_" + std::to_string(i / 100) +
+               "\",\"userText\":\"number " + std::to_string(i) + " of many about ordinary things\"}\n";
+    return all;
+}
+
+// Each command is an owner for an instant only: one that did not wait would leave the index to the next, and
+// that one to the next, and a person would be told for ever that there is nothing.
+TEST_F(MemoryFace, a_search_finds_what_is_stored_also_while_it_is_not_indexed_yet) {
+    ASSERT_TRUE(memory({"import", "-", "--quiet"}, many_notes(12000)).status.exited_with(0));
+    ASSERT_TRUE(memory({"add", "the heron lives behind the mill"}).status.exited_with(0));
+    std::filesystem::remove_all(file("memory/data/index"));
+    const auto found = memory({"search", "heron"});
+    EXPECT_TRUE(found.status.exited_with(0));
+    EXPECT_NE(found.out.find("behind the mill"), std::string::npos) << found.out << found.err;
+    // Built again means built again, and not begun.
+    const auto rebuilt = memory({"check", "--rebuild-index"});
+    EXPECT_NE(rebuilt.out.find("was built again"), std::string::npos) << rebuilt.out;
+    start_daemon();
+    ASSERT_FALSE(HasFatalFailure());
+    const auto index = as_json({"status"}).at("health").at("index");
+    EXPECT_EQ(index.at("done").as_int64(), 12001);
+    EXPECT_EQ(index.at("total").as_int64(), 12001);
+}
+
+TEST_F(MemoryFace, an_answer_that_cannot_be_written_exits_73) {
+    ASSERT_TRUE(memory({"add", "one note"}).status.exited_with(0));
+    const auto lines = write("one.jsonl", "{\"ts\":1,\"text\":\"a\"}\n");
+    const auto into_a_full_disk = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), "memory");
+        auto spec = home.command(words);
+        spec.argv.insert(spec.argv.begin(), {"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh"});
+        const auto done = run_to_end(spec, Deadline::in(patience));
+        EXPECT_TRUE(done && done->status.exited_with(73)) << words[1] << (done ? done->err : "");
+    };
+    for (const auto& words : std::vector<std::vector<std::string>>{{"search", "note"},
+                                                                   {"search", "note", "--json"},
+                                                                   {"status"},
+                                                                   {"status", "--json"},
+                                                                   {"check"},
+                                                                   {"check", "--json"},
+                                                                   {"add", "another"},
+                                                                   {"import", lines, "--json"},
+                                                                   {"sessions"},
+                                                                   {"episodes", "--json"},
+                                                                   {"export"}})
+        into_a_full_disk(words);
+}
+
+TEST_F(MemoryFace, what_is_there_can_be_listed_shown_and_forgotten) {
+    ASSERT_TRUE(memory({"import", "-", "--quiet"}, many_notes(250)).status.exited_with(0));
+    ASSERT_TRUE(memory({"import", "-", "--quiet"}, "{\"type\":\"skill\",\"id\":\"sk_1\",\"title\":"
+                                                   "\"Deploying\",\"body\":\"First \\u001b[31mthis\"}\n")
+                    .status.exited_with(0));
+    // Page by page, each once.
+    const auto first = memory({"episodes", "-n", "2"});
+    EXPECT_EQ(std::ranges::count(first.out, '\n'), 3) << first.out;
+    const auto at = first.err.find("--before ");
+    ASSERT_NE(at, std::string::npos) << first.err;
+    const auto place = first.err.substr(at + 9, first.err.find('\n') - at - 9);
+    const auto second = as_json({"episodes", "-n", "2", "--before", place});
+    ASSERT_EQ(second.at("episodes").as_array().size(), 1U);
+    EXPECT_EQ(second.at("episodes").as_array()[0].at("id"), "ep_0");
+    EXPECT_FALSE(second.as_object().contains("next"));
+    EXPECT_TRUE(memory({"episodes", "--session", "se_none"}).status.exited_with(3));
+    const auto sessions = memory({"sessions"});
+    EXPECT_NE(sessions.out.find("se_m"), std::string::npos) << sessions.out;
+    // One in full, by any kind of id.
+    EXPECT_NE(memory({"show", "tr_7"}).out.find("number 7 of many"), std::string::npos);
+    EXPECT_EQ(as_json({"show", "tr_7"}).at("episodeId"), "ep_0");
+    const auto skill = memory({"show", "sk_1"});
+    EXPECT_NE(skill.out.find("Deploying"), std::string::npos) << skill.out;
+    EXPECT_EQ(skill.out.find('\x1b'), std::string::npos);
+    const auto episode = memory({"show", "ep_1", "--json"}); // more than a page of it
+    EXPECT_EQ(std::ranges::count(episode.out, '\n'), 100);
+    EXPECT_TRUE(memory({"show", "tr_none"}).status.exited_with(3));
+    // Forgotten is forgotten, and what is not there is said.
+    const auto gone = memory({"forget", "tr_7", "tr_none", "tr_8"});
+    EXPECT_TRUE(gone.status.exited_with(3)) << gone.err;
+    EXPECT_NE(gone.err.find("no trace tr_none"), std::string::npos) << gone.err;
+    EXPECT_TRUE(memory({"show", "tr_7"}).status.exited_with(3));
+    EXPECT_TRUE(memory({"show", "tr_8"}).status.exited_with(3));
+    EXPECT_TRUE(memory({"forget", "tr_9"}).status.exited_with(0));
+}
+
 TEST_F(MemoryFace, wrong_words_exit_64_and_name_the_way_out) {
     for (const auto& words : std::vector<std::vector<std::string>>{{"frobnicate"},
                                                                    {"search"},
@@ -248,8 +336,8 @@ TEST_F(MemoryFace, help_manual_and_completion_know_every_command) {
     ASSERT_TRUE(manual && bash && fish && zsh);
     const auto overview = memory({"--help"});
     EXPECT_TRUE(overview.status.exited_with(0));
-    for (const std::string name :
-         {"serve", "daemon", "mcp", "search", "add", "export", "import", "check", "status"}) {
+    for (const std::string name : {"serve", "daemon", "mcp", "search", "add", "show", "episodes", "sessions",
+                                   "forget", "export", "import", "check", "status"}) {
         EXPECT_NE(overview.out.find("\n  " + name + " "), std::string::npos) << name;
         EXPECT_NE(manual->out.find("holdfast memory " + name), std::string::npos) << name;
         EXPECT_NE(bash->out.find("\"memory " + name + "\""), std::string::npos) << name;

@@ -52,6 +52,77 @@ TEST_F(MemoryFace, what_is_exported_and_imported_is_the_same_line_for_line) {
     EXPECT_FALSE(std::filesystem::exists(out + ".part"));
 }
 
+TEST_F(MemoryFace, the_file_for_bad_lines_is_never_the_one_that_is_read) {
+    const std::string content = "{\"ts\":1,\"text\":\"one\"}\nbad\n";
+    const auto lines = write("own.jsonl", content);
+    std::filesystem::create_symlink(lines, file("link"));
+    std::filesystem::create_hard_link(lines, file("hard"));
+    for (const auto& rejects : {lines, file("link"), file("hard")}) {
+        const auto refused = memory({"import", lines, "--skip-bad", "--rejects", rejects});
+        EXPECT_TRUE(refused.status.exited_with(64)) << refused.err;
+        EXPECT_NE(refused.err.find("is the file that is imported"), std::string::npos) << refused.err;
+        EXPECT_EQ(read_file(lines).value(), content);
+    }
+    // Nothing is emptied for an import that does not take place.
+    const auto kept = write("kept", "lines of an earlier import\n");
+    EXPECT_TRUE(memory({"import", file("none"), "--skip-bad", "--rejects", kept}).status.exited_with(3));
+    EXPECT_EQ(read_file(kept).value(), "lines of an earlier import\n");
+    EXPECT_TRUE(memory({"import", lines, "--skip-bad", "--rejects", kept}).status.exited_with(0));
+    EXPECT_EQ(read_file(kept).value(), "bad\n");
+}
+
+std::size_t files_in(const std::string& folder) {
+    return static_cast<std::size_t>(std::ranges::distance(std::filesystem::directory_iterator(folder)));
+}
+
+TEST_F(MemoryFace, an_export_replaces_nothing_and_leaves_nothing_when_it_is_killed) {
+    ASSERT_TRUE(memory({"add", "one note"}).status.exited_with(0));
+    std::filesystem::create_directory(file("out"));
+    const auto out = file("out/all.jsonl");
+    write("out/all.jsonl.part", "somebody's own\n");
+    EXPECT_TRUE(memory({"export", out}).status.exited_with(0));
+    EXPECT_EQ(read_file(file("out/all.jsonl.part")).value(), "somebody's own\n");
+    std::filesystem::create_symlink("nowhere", file("out/link"));
+    EXPECT_TRUE(memory({"export", file("out/link")}).status.exited_with(64));
+    EXPECT_TRUE(std::filesystem::is_symlink(file("out/link")));
+    EXPECT_TRUE(memory({"export", file("none/all.jsonl")}).status.exited_with(73));
+    EXPECT_TRUE(memory({"export", "/dev/null"}).status.exited_with(0)) << "a device takes what is written";
+    // A helper that never answers: the export waits in the midst of its file, and is killed there.
+    const auto before = files_in(file("out"));
+    const auto silent = write("silent", "#!/bin/sh\nexec cat >/dev/null\n");
+    ASSERT_EQ(::chmod(silent.c_str(), 0700), 0);
+    auto spec = home.command({"memory", "export", file("out/killed.jsonl")});
+    spec.env.push_back("HOLDFAST_MEMORY=" + silent);
+    auto exporting = Child::spawn(spec);
+    ASSERT_TRUE(exporting);
+    ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
+        const std::filesystem::directory_iterator open("/proc/" + std::to_string(exporting->pid()) + "/fd");
+        return std::ranges::any_of(open, [&](const auto& entry) {
+            std::error_code gone;
+            return std::filesystem::read_symlink(entry.path(), gone).string().starts_with(file("out/"));
+        });
+    }));
+    ASSERT_TRUE(exporting->kill());
+    EXPECT_EQ(files_in(file("out")), before);
+    // Many at once under one name: one of them has it, and it is whole.
+    std::vector<Child> many;
+    for (int i = 0; i < 4; ++i) {
+        auto child = Child::spawn(home.command({"memory", "export", file("out/many.jsonl")}));
+        ASSERT_TRUE(child);
+        many.push_back(std::move(*child));
+    }
+    int made = 0;
+    for (auto& child : many) {
+        const auto ended = child.wait(Deadline::in(patience));
+        ASSERT_TRUE(ended);
+        made += ended->exited_with(0) ? 1 : 0;
+        EXPECT_TRUE(ended->exited_with(0) || ended->exited_with(64));
+    }
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(read_file(file("out/many.jsonl")).value(), memory({"export"}).out);
+    EXPECT_EQ(files_in(file("out")), before + 1);
+}
+
 TEST_F(MemoryFace, imported_twice_is_stored_once) {
     const auto lines = write("own.jsonl", std::string(everything) +
                                               "{\"ts\":5,\"userText\":\"no id\",\"agentText\":\"none\"}\n" +
@@ -430,6 +501,32 @@ TEST_F(MemoryFace, a_bridge_in_a_place_without_write_access_is_read_as_it_lies_t
     const auto refused = memory({"import", path});
     EXPECT_FALSE(refused.status.exited_with(0));
     EXPECT_NE(refused.err.find("copy both into a folder of yours"), std::string::npos) << refused.err;
+}
+
+TEST_F(MemoryFace, a_bridge_in_any_encoding_and_of_any_make_comes_over) {
+    const auto bridge = [&](const std::string& name, const std::string& sql) {
+        auto database = Database::open(file(name), OpenMode::read_write_create);
+        ASSERT_TRUE(database) << database.error().message;
+        const auto made = database->exec(sql);
+        ASSERT_TRUE(made) << made.error().message;
+    };
+    const std::string columns =
+        "traces(id TEXT PRIMARY KEY, ts INTEGER, user_text TEXT, value REAL, vec BLOB)";
+    bridge("utf16.db", "PRAGMA encoding='UTF-16le'; CREATE TABLE " + columns +
+                           "; INSERT INTO traces VALUES('tr_1', 1, 'héllo 日本語', 0.5, x'00ff')");
+    bridge("norowid.db",
+           "CREATE TABLE " + columns +
+               " WITHOUT ROWID; INSERT INTO traces VALUES('tr_2', 2, 'its own order', 0.5, NULL)");
+    bridge("odd.db", "CREATE TABLE " + columns +
+                         "; INSERT INTO traces VALUES('tr_3', 3, CAST('as bytes' AS BLOB), 9e999, x'01')");
+    for (const auto* name : {"utf16.db", "norowid.db", "odd.db"})
+        EXPECT_TRUE(memory({"import", file(name)}).status.exited_with(0)) << name;
+    EXPECT_EQ(as_json({"show", "tr_1"}).at("userText"), "héllo 日本語");
+    EXPECT_EQ(as_json({"show", "tr_2"}).at("userText"), "its own order");
+    const auto odd = as_json({"show", "tr_3"});
+    EXPECT_EQ(odd.at("userText"), "as bytes");
+    EXPECT_EQ(odd.at("meta").at("bridge").at("value"), "Inf");
+    EXPECT_FALSE(odd.at("meta").at("bridge").as_object().contains("vec"));
 }
 
 TEST_F(MemoryFace, another_database_is_refused_and_says_why) {

@@ -58,7 +58,7 @@ export function marked(text, query) {
   const words = (telling.length ? telling : all)
     .map((word) => (word.length > 4 ? word.slice(0, -1) : word)) // endings differ: "moved" in "moving"
     .sort((a, b) => b.length - a.length);
-  const out = make("p");
+  const out = make("p", { dir: "auto" });
   if (!words.length) {
     out.append(text);
     return out;
@@ -74,4 +74,18 @@ export function marked(text, query) {
 }
 
 export const firstLine = (text) => text.trim().split("\n", 1)[0];
+// What a client put where words should be: words as they are, anything else as its JSON.
+export const words = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+// Brings what is shown to what it should be by changing only what differs: somebody may be reading, marking or about
+// to press what stays the same.
+export function renew(shown, wanted) {
+  if (shown.isEqualNode(wanted)) return;
+  if (shown.nodeName !== wanted.nodeName || shown.nodeType !== Node.ELEMENT_NODE || shown.childNodes.length !== wanted.childNodes.length) return shown.replaceWith(wanted);
+  for (const { name } of [...shown.attributes]) if (!wanted.hasAttribute(name)) shown.removeAttribute(name);
+  for (const { name, value } of wanted.attributes) if (shown.getAttribute(name) !== value) shown.setAttribute(name, value);
+  const fresh = [...wanted.childNodes];
+  [...shown.childNodes].forEach((child, at) => renew(child, fresh[at]));
+}
+
 export const empty = (text, more) => make("p.empty", text, more && make("small", more));

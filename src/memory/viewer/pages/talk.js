@@ -31,6 +31,9 @@ export async function call(method, parameters, signal) {
   return answer.result;
 }
 
+// Whether the owner could not be asked at all, as opposed to what it said no to.
+export const unreachable = (error) => !error.code && error.name !== "AbortError";
+
 // Calls `heard` with each health, and with null when the owner cannot be reached; goes on for ever.
 export async function listen(heard) {
   for (;;) {

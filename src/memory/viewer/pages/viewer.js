@@ -1,6 +1,6 @@
 // The pages. Each is a function that fills <main> for an address after the '#'; lists come a page at a time.
-import { call, download, hasToken, listen } from "./talk.js";
-import { clockOf, count, dayOf, empty, firstLine, make, marked, number, size, span, time } from "./parts.js";
+import { call, download, hasToken, listen, unreachable } from "./talk.js";
+import { clockOf, count, dayOf, empty, firstLine, make, marked, number, renew, size, span, time, words } from "./parts.js";
 
 const main = document.getElementById("main");
 const notice = document.getElementById("notice");
@@ -8,13 +8,14 @@ const say = (text) => { document.getElementById("said").textContent = text; };
 let health = null;
 let onHealth = null; // the page that shows it, while it does
 let leave = new AbortController(); // what a page started ends when it is left
+let again = null; // what could not be asked for, to be asked for when the owner can be reached
+let place = -1; // in the history of these pages
 
 const link = (kind, id) => `#/${kind}/${encodeURIComponent(id)}`;
 const show = (...parts) => main.replaceChildren(...parts.flat().filter(Boolean));
 
 // Appends pages of a list to `into` until there are no more: with a button, pressed by itself when it comes into view.
-async function pages(load, add, into) {
-  const { signal } = leave;
+async function pages(load, add, into, signal = leave.signal) {
   const button = make("button.more", { type: "button" }, "More");
   let next = null;
   let ended = false;
@@ -32,17 +33,27 @@ async function pages(load, add, into) {
   };
   if (!(await step())) return;
   into.append(button);
-  button.addEventListener("click", () => step().catch(trouble));
+  const more = () => step().catch((error) => {
+    if (!unreachable(error)) return trouble(error);
+    button.disabled = false; // what is there already stays
+    again = more;
+  });
+  button.addEventListener("click", more);
   const eye = new IntersectionObserver((seen) => {
-    if (seen[0].isIntersecting && next && !button.disabled) step().catch(trouble);
+    if (seen[0].isIntersecting && next && !button.disabled) more();
   }, { rootMargin: "600px" });
   eye.observe(button);
   signal.addEventListener("abort", () => eye.disconnect());
 }
 
-function trouble(error) {
+// In the place of what could not be shown. `retry` is for when the owner is there again.
+function trouble(error, retry = route, into = main) {
   if (error.name === "AbortError") return;
   if (error.code === "token") return needToken();
+  if (unreachable(error)) {
+    again = retry;
+    return into.replaceChildren(empty("The memory cannot be reached.", "This page goes on by itself when it can."));
+  }
   if (error.code?.endsWith("not_found")) return show(empty("It is not there any more.", error.message));
   show(empty("That did not work.", error.message));
 }
@@ -61,13 +72,14 @@ function searchPage(_, query) {
   const counted = make("span");
   const results = make("div");
   show(make("div.search", input, make("div.hint", counted, make("span", "Keys: ", make("kbd", "?")))), results);
+  const { signal } = leave;
   let asking = null;
-  const run = async () => {
+  const search = async () => {
     asking?.abort();
     const mine = (asking = new AbortController());
-    leave.signal.addEventListener("abort", () => mine.abort());
+    signal.addEventListener("abort", () => mine.abort());
     const words = input.value.trim();
-    history.replaceState(null, "", words ? `#/?q=${encodeURIComponent(words)}` : "#/");
+    history.replaceState(history.state, "", words ? `#/?q=${encodeURIComponent(words)}` : "#/");
     if (!words) {
       counted.textContent = health?.counts ? `${count(health.counts.traces, "trace")} in ${count(health.counts.episodes, "episode")}` : "";
       results.replaceChildren();
@@ -89,15 +101,21 @@ function searchPage(_, query) {
     counted.textContent = hits.length ? `${count(hits.length, "hit")} in ${took} ms${ranked.cut ? ", still indexing" : ""}` : "";
     say(count(hits.length, "hit"));
     results.replaceChildren(hits.length
-      ? make("ul.rows", hits.map((hit) => make("li", make("a.row", { href: hit.kind === "trace" ? link("trace", hit.id) : "#/health" },
+      ? make("ul.rows", hits.map((hit) => make("li", make("a.row", { href: link(hit.kind, hit.id) },
           marked(hit.text, words), make("div.meta", time(hit.ts), hit.kind !== "trace" && make("span", hit.kind), make("span.id.wide", hit.id))))))
       : empty("Nothing was found.", "Other words, or fewer, may help."));
   };
+  // What is typed stays, whatever happens to the answer.
+  const run = () => search().catch((error) => trouble(error, run, results));
   let pause = 0;
   input.addEventListener("input", () => {
     clearTimeout(pause);
-    pause = setTimeout(() => run().catch(trouble), 110);
+    pause = setTimeout(run, 110);
   });
+  signal.addEventListener("abort", () => clearTimeout(pause));
+  onHealth = () => {
+    if (health?.counts && !counted.textContent && !input.value.trim()) run();
+  };
   input.focus({ preventScroll: true });
   input.setSelectionRange(input.value.length, input.value.length);
   return run();
@@ -108,7 +126,7 @@ async function latest(into, signal) {
   if (signal.aborted) return;
   into.replaceChildren(...(episodes.length
     ? [make("h2", "Latest"), make("ul.rows", episodes.map((episode) => make("li", make("a.row", { href: link("episode", episode.id) },
-        make("p", firstLine(episode.title ?? "") || "(no turns)"),
+        make("p", { dir: "auto" }, firstLine(episode.title ?? "") || "(no turns)"),
         make("div.meta", time(episode.openedAt), make("span", count(episode.turns, "turn")), make("span", episode.agent))))))]
     : [empty("There is nothing here yet.", "Agents fill it as they work; holdfast memory add “…” stores a note.")]));
 }
@@ -119,7 +137,12 @@ async function timelinePage(session) {
   const list = make("div");
   show(session && make("p.crumbs", make("a", { href: "#/sessions" }, "Sessions"), " / ", session),
     make("div.head", make("h1", session ? "Session" : "Timeline"), make("label", { for: "until" }, "Up to ", from)), list);
+  const { signal } = leave;
+  let filling = null;
   const fill = () => {
+    filling?.abort(); // an answer for another day that is still on its way must not get into this list
+    const mine = (filling = new AbortController());
+    signal.addEventListener("abort", () => mine.abort());
     list.replaceChildren();
     let last = null;
     let line = null;
@@ -137,21 +160,22 @@ async function timelinePage(session) {
             last = heading;
           }
           line.append(make("li", make("a.row", { href: link("episode", episode.id) }, time(episode.openedAt, clockOf),
-            make("div", make("p", firstLine(episode.title ?? "") || "(no turns)"),
+            make("div", make("p", { dir: "auto" }, firstLine(episode.title ?? "") || "(no turns)"),
               make("div.meta", make("span", count(episode.turns, "turn")), make("span", episode.agent),
                 episode.lastTs && episode.lastTs - episode.openedAt > 60000 && make("span.wide", `over ${span(episode.lastTs - episode.openedAt)}`))))));
         }
         if (!last) list.append(empty(until ? "Nothing up to that day." : "There are no episodes yet."));
-      }, list);
+      }, list, mine.signal);
   };
-  from.addEventListener("change", () => fill().catch(trouble));
+  const refill = () => fill().catch((error) => trouble(error, refill, list));
+  from.addEventListener("change", refill);
   return fill();
 }
 
 // ── one episode ──
 async function episodePage(id) {
   const turns = make("div");
-  const heading = make("h1", "Episode");
+  const heading = make("h1", { dir: "auto" }, "Episode");
   const meta = make("div.meta");
   show(make("p.crumbs", make("a", { href: "#/timeline" }, "Timeline"), " / episode"), heading, meta, turns);
   let first = true;
@@ -176,7 +200,7 @@ function said(trace, most) {
   const one = (who, name, text) => {
     if (!text) return null;
     const long = text.length > most;
-    return make(`div.said.${who}`, make("b", name), make("p.text", long ? `${text.slice(0, most)} …` : text),
+    return make(`div.said.${who}`, make("b", name), make("p.text", { dir: "auto" }, long ? `${text.slice(0, most)} …` : text),
       long && make("a", { href: link("trace", trace.id) }, "Read all of it"));
   };
   return [one("user", trace.kind === "note" ? "Note" : trace.kind === "subagent" ? "Task" : "User", trace.userText),
@@ -203,30 +227,43 @@ async function tracePage(id) {
   const trace = await call("memory.get_trace", { id }, leave.signal);
   if (leave.signal.aborted) return;
   if (!trace) return show(empty("It is not there any more.", id));
-  const json = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
   const judge = (polarity, text) => make("button", {
     type: "button",
     onclick: async () => {
-      await call("feedback.submit", { traceId: id, channel: "explicit", polarity, magnitude: 1 });
-      say("Noted.");
-      await tracePage(id);
-      main.querySelector(".actions button")?.focus();
+      try {
+        await call("feedback.submit", { traceId: id, channel: "explicit", polarity, magnitude: 1 });
+        say("Noted.");
+        await tracePage(id);
+        main.querySelector(".actions button")?.focus();
+      } catch (error) { trouble(error); }
     },
   }, text);
   show(
     make("p.crumbs", make("a", { href: "#/timeline" }, "Timeline"), " / ", make("a", { href: link("episode", trace.episodeId) }, "episode"), " / trace"),
-    make("h1", firstLine(trace.summary || trace.userText || trace.agentText || "Trace").slice(0, 200)),
+    make("h1", { dir: "auto" }, firstLine(trace.summary || trace.userText || trace.agentText || "Trace").slice(0, 200)),
     make("div.meta", time(trace.ts), make("a", { href: link("session", trace.sessionId) }, trace.sessionId), verdictOf(trace), make("span.id", id)),
-    trace.tags?.length ? make("ul.tags", { "aria-label": "Tags" }, trace.tags.map((tag) => make("li", String(tag)))) : null,
+    trace.tags?.length ? make("ul.tags", { "aria-label": "Tags" }, trace.tags.map((tag) => make("li", words(tag)))) : null,
     make("article.turn", said(trace, Infinity),
       trace.agentThinking && make("details", make("summary", "Thinking"), make("p.text", trace.agentThinking)),
-      toolCalls(trace).map((tool) => make("details", make("summary", String(tool.name ?? "tool"), tool.errorCode && make("span.soft", `failed: ${tool.errorCode}`)),
-        make("pre", json(tool.input ?? "")), tool.output !== undefined && tool.output !== null && make("pre", json(tool.output)))),
-      trace.reflection && make("details", make("summary", "Reflection"), make("p.text", json(trace.reflection))),
-      trace.meta && Object.keys(trace.meta).length > 0 && make("details", make("summary", "More"), make("pre", json(trace.meta)))),
+      toolCalls(trace).map((tool) => make("details", make("summary", words(tool.name || "tool"), tool.errorCode && make("span.soft", `failed: ${words(tool.errorCode)}`)),
+        make("pre", words(tool.input ?? "")), tool.output !== undefined && tool.output !== null && make("pre", words(tool.output)))),
+      trace.reflection && make("details", make("summary", "Reflection"), make("p.text", words(trace.reflection))),
+      trace.meta && Object.keys(trace.meta).length > 0 && make("details", make("summary", "More"), make("pre", words(trace.meta)))),
     make("div.actions", judge("positive", "Useful"), judge("negative", "Not useful"), make("button.danger", { type: "button", onclick: () => forget(id, trace.episodeId) }, "Forget")),
     trace.feedback?.length ? [make("h2", "Feedback"), make("ul.rows", trace.feedback.map((one) => make("li", make("div.row", feedbackLine(one)))))] : null);
 }
+
+// ── a skill, a policy, a world model ──
+const objects = { skill: ["Skill", "skill.get"], policy: ["Policy", "memory.get_policy"], "world-model": ["World model", "memory.get_world"] };
+
+const objectPage = (kind) => async (id) => {
+  const [name, method] = objects[kind];
+  const object = await call(method, { id }, leave.signal);
+  if (!object) return show(empty("It is not there any more.", id));
+  show(make("p.crumbs", name), make("h1", { dir: "auto" }, object.title || name),
+    make("div.meta", time(object.updatedAt), make("span", object.status), make("span.id", id)),
+    make("article.turn", make("p.text", { dir: "auto" }, object.body)));
+};
 
 function feedbackLine(one) {
   const words = { positive: "useful", negative: "not useful", neutral: "neutral" };
@@ -276,11 +313,11 @@ async function feedbackPage() {
 // ── health ──
 function healthPage() {
   const draw = () => {
-    if (!health) return show(make("h1", "Health"), empty("The memory cannot be reached.", "This page goes on by itself when it can."));
+    if (!health) return page(make("h1", "Health"), empty("The memory cannot be reached.", "This page goes on by itself when it can."));
     const phases = { opening: "is being opened", recovering: "reads its log", migrating: "is brought to this version", indexing: "builds its index", ready: "is ready", failed: "could not be opened" };
     const counts = health.counts ?? {};
     const figure = (name, value) => make("div", make("dt", name), make("dd", value));
-    show(make("h1", `The memory ${phases[health.phase] ?? health.phase}`),
+    page(make("h1", `The memory ${phases[health.phase] ?? health.phase}`),
       health.progress?.total ? [make("progress", { max: health.progress.total, value: health.progress.done, "aria-label": health.phase }), make("p.meta", health.progress.detail)] : null,
       health.error && make("p.warning", health.error),
       (health.warnings ?? []).map((warning) => make("p.warning", warning.message, " ", make("code", warning.keptAs ?? ""))),
@@ -291,13 +328,15 @@ function healthPage() {
         make("dt", "Version"), make("dd", health.version)),
       make("div.actions", make("button", { type: "button", id: "export", onclick: () => download().catch(trouble) }, "Export everything as JSON lines")));
   };
-  draw();
-  onHealth = () => {
-    // Not under somebody's fingers: only the numbers change while the page is in use.
-    const focused = document.activeElement?.id;
-    draw();
-    if (focused) document.getElementById(focused)?.focus();
+  // Not under somebody's fingers: only the numbers change while the page is in use.
+  const page = (...parts) => {
+    const wanted = parts.flat().filter(Boolean);
+    if (wanted.length !== main.children.length) return show(wanted);
+    [...main.children].forEach((child, at) => renew(child, wanted[at]));
   };
+  show();
+  draw();
+  onHealth = draw;
 }
 
 // ── addresses ──
@@ -306,6 +345,9 @@ const routes = [
   [/^\/timeline$/, () => timelinePage(null), "timeline", "Timeline"],
   [/^\/episode\/(.+)$/, episodePage, "timeline", "Episode"],
   [/^\/trace\/(.+)$/, tracePage, "timeline", "Trace"],
+  [/^\/skill\/(.+)$/, objectPage("skill"), "search", "Skill"],
+  [/^\/policy\/(.+)$/, objectPage("policy"), "search", "Policy"],
+  [/^\/world-model\/(.+)$/, objectPage("world-model"), "search", "World model"],
   [/^\/sessions$/, sessionsPage, "sessions", "Sessions"],
   [/^\/session\/(.+)$/, timelinePage, "sessions", "Session"],
   [/^\/feedback$/, feedbackPage, "feedback", "Feedback"],
@@ -315,7 +357,9 @@ const routes = [
 async function route() {
   leave.abort();
   leave = new AbortController();
-  onHealth = null;
+  onHealth = again = null;
+  if (history.state?.place === undefined) history.replaceState({ place: place + 1 }, "");
+  place = history.state.place;
   if (!hasToken()) return needToken();
   const [path, query] = location.hash.slice(1).split("?");
   const found = routes.find(([pattern]) => pattern.test(path));
@@ -326,8 +370,9 @@ async function route() {
     item.dataset.page === name ? item.setAttribute("aria-current", "page") : item.removeAttribute("aria-current");
   window.scrollTo(0, 0);
   try {
-    await page(...pattern.exec(path).slice(1).map(decodeURIComponent), ...(name === "search" ? [null] : []), new URLSearchParams(query));
+    await page(...pattern.exec(path).slice(1).map(decodeURIComponent), ...(page === searchPage ? [null] : []), new URLSearchParams(query));
   } catch (error) { trouble(error); }
+  if (document.activeElement === document.body) main.focus({ preventScroll: true }); // not where nothing is any more
 }
 
 // ── theme ──
@@ -352,7 +397,7 @@ addEventListener("keydown", (event) => {
   const go = (row) => { row?.focus(); event.preventDefault(); };
   if (event.key === "ArrowDown" && (!typing || event.target.type === "search")) go(rows[at + 1] ?? rows[at]);
   else if (event.key === "ArrowUp" && at >= 0) go(at > 0 ? rows[at - 1] : document.getElementById("query") ?? rows[0]);
-  else if (event.key === "Escape" && !typing) history.back();
+  else if (event.key === "Escape" && !typing) place > 0 && history.back();
   else if (typing) return;
   else if (event.key === "/") {
     event.preventDefault();
@@ -365,7 +410,6 @@ addEventListener("keydown", (event) => {
 // ── alive ──
 function heard(news, error) {
   if (error) return trouble(error);
-  const before = health;
   health = news;
   const dot = document.getElementById("dot");
   dot.className = `dot ${!news || news.phase === "failed" ? "bad" : news.phase === "ready" ? "good" : "wait"}`;
@@ -375,8 +419,18 @@ function heard(news, error) {
   const text = news ? `The memory is not ready yet: ${news.phase}${progress}` : "The memory cannot be reached at the moment. This page goes on by itself when it can.";
   if (!notice.hidden && notice.textContent !== text) notice.textContent = text;
   if (onHealth) onHealth();
-  else if (news && !before?.counts && news.counts && location.hash === "#/") route();
+  if (news && again) {
+    const retry = again;
+    again = null;
+    retry();
+  }
 }
+
+// Its address would be one of our pages, and there is none of that name.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 
 addEventListener("hashchange", () => {
   if (location.hash.includes("token=")) location.reload();

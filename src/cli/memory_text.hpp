@@ -1,0 +1,14 @@
+// How the memory commands show times and texts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::cli {
+
+// "2026-11-16 04:36", as the clocks here show it; a number that no calendar has stays one.
+std::string moment(std::int64_t ms);
+// One line, without what would steer a terminal.
+std::string in_one_line(std::string text);
+
+} // namespace holdfast::cli
