@@ -1,5 +1,6 @@
 #include "registry/sweep.hpp"
 
+#include "core/text.hpp"
 #include "holdfast/slot.hpp"
 #include "registry/entry.hpp"
 #include "registry/left_behind.hpp"
@@ -40,7 +41,7 @@ bool keeper_gone(const Helper& helper) {
 
 } // namespace
 
-std::vector<Swept> sweep(const std::string& directory) {
+std::vector<Swept> sweep(const std::string& directory, const std::set<std::string>* only) {
     std::vector<Swept> out;
     auto all = list_helpers(directory, {.measure = false, .with_history = true});
     if (!all)
@@ -49,6 +50,8 @@ std::vector<Swept> sweep(const std::string& directory) {
     std::vector<Ownership>
         claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
+        if (only && !only->contains(helper.id))
+            continue;
         if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
             continue;
@@ -85,6 +88,18 @@ std::vector<Swept> sweep(const std::string& directory) {
                        .ended = ended != left.ended().end() ? ended->second : std::vector<int>{}});
     }
     return out;
+}
+
+void tell_of_swept(const EventLog& events, const std::vector<Swept>& swept) {
+    for (const Swept& one : swept)
+        if (!one.ended.empty())
+            events.append({.unix_ms = 0,
+                           .type = "reaped",
+                           .id = one.id,
+                           .label = one.label,
+                           .pid = one.ended.front(),
+                           .reason = core::cat("left behind; ", one.ended.size(), " processes"),
+                           .status = {}});
 }
 
 } // namespace holdfast::registry
