@@ -99,7 +99,8 @@ std::vector<Command> all_commands() {
         {.name = "logs",
          .usage = "ID|NAME [-f]",
          .summary = "Show the stderr of a helper that was run with --log",
-         .details = "At most 8 MiB are kept, and the 8 MiB before.",
+         .details = "At most 8 MiB are kept, and the 8 MiB before; of helpers that have ended the newest 100 "
+                    "logs and 256 MiB, the oldest of which make way when another helper is started with a log.",
          .options = logs_options(),
          .min_words = 1,
          .max_words = 1,

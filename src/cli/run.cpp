@@ -6,6 +6,7 @@
 #include "cli/settings.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
+#include "registry/helper_logs.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
 #include "sys/cgroup.hpp"
@@ -284,12 +285,11 @@ int run_command(const Arguments& arguments) {
     if (!entry)
         return fail_with(entry.error());
     if (arguments.has("log")) {
-        std::string directory = places->state + "/logs";
-        if (auto ok = prepare_directory(directory); !ok)
-            return fail_with(ok.error());
-        std::string path = core::cat(directory, '/', entry->id(), ".log");
-        options_for_front->keeper.log = path;
-        (void)entry->update([&](core::HelperFacts& changed) { changed.log = path; });
+        auto path = registry::place_for_log(*places, entry->id());
+        if (!path)
+            return fail_with(path.error());
+        options_for_front->keeper.log = *path;
+        (void)entry->update([&](core::HelperFacts& changed) { changed.log = *path; });
     }
     // A long wait lies behind us, perhaps. Nothing is started for nobody.
     if (slot->host && slot->host->gone())

@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "keep/keeper_options.hpp"
-#include "sys/directories.hpp"
+#include "registry/helper_logs.hpp"
 #include "sys/errors.hpp"
 #include "sys/free_numbers.hpp"
 #include "sys/pipes.hpp"
@@ -104,10 +104,10 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     options.containment = *containment;
     options.command = spec.command;
     if (spec.errors == HelperErrors::log) {
-        const std::string directory = core::cat(place.places.state, "/logs");
-        if (auto made = sys::make_directories(directory); !made)
-            return std::unexpected(made.error());
-        options.log = core::cat(directory, '/', entry->id(), ".log");
+        auto path = registry::place_for_log(place.places, entry->id());
+        if (!path)
+            return std::unexpected(path.error());
+        options.log = std::move(*path);
         if (auto written = entry->update([&](core::HelperFacts& facts) { facts.log = options.log; });
             !written)
             return std::unexpected(written.error());
