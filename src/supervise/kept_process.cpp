@@ -164,6 +164,21 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     return kept;
 }
 
+void KeptProcess::stop(std::string_view reason) const {
+    control_.send(core::cat("stop ", reason));
+    static_cast<void>(keeper_.signal(SIGCONT));
+}
+
+bool KeptProcess::keeper_is_stopped() const {
+    // Our own child, not reaped: its number is its own.
+    const auto stat = sys::read_stat(keeper_.pid());
+    return stat && (stat->state == 'T' || stat->state == 't');
+}
+
+void KeptProcess::kill_keeper() const {
+    static_cast<void>(keeper_.signal(SIGKILL));
+}
+
 void KeptProcess::close_input() {
     if (!input_)
         return;
@@ -206,6 +221,12 @@ bool KeptProcess::helper_ended() {
     if (!helper_ && !helper_gone_ && told_pid_ != 0)
         look_at_helper();
     return helper_gone_ || (helper_ && helper_->ended());
+}
+
+// The kernel closes a process's descriptors before its pidfd says that it has ended, but after it has marked
+// it.
+bool KeptProcess::helper_is_ending() {
+    return helper_ended() || (told_pid_ != 0 && sys::is_doomed(told_pid_)) || helper_ended();
 }
 
 void KeptProcess::note_helper(const std::string& containment) {
