@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -88,7 +89,7 @@ constexpr Option options[] = {
     {.name = "log", .value = "", .help = "copy its stderr to a bounded file; see holdfast logs"},
     {.name = "spare",
      .value = "REGEX",
-     .help = "leave daemons whose command line matches alive (none by default)",
+     .help = "leave daemons whose command line matches alive (none by default); not with --contain pidns",
      .repeatable = true},
     {.name = "contain",
      .value = "HOW",
@@ -119,6 +120,31 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
     return std::move(*process);
 }
 
+// An option that would do nothing is a mistake, and better told than found out.
+Result<void> check_effects(const Arguments& arguments, const core::StopPlan& plan) {
+    const auto needless = [&](std::string_view option, std::string_view with) {
+        return fail(Errc::invalid_argument, core::cat("--", option, " does nothing without ", with));
+    };
+    if (arguments.value("restart").value_or("never") == "never")
+        for (const char* option : {"restart-delay", "restart-max"})
+            if (arguments.has(option))
+                return needless(option, "--restart on-failure or --restart always");
+    const bool replaces = arguments.value("if-held") == "replace";
+    if (arguments.has("stall") && arguments.has("slot") && !replaces)
+        return needless("stall", "--if-held replace");
+    if (arguments.has("json") && arguments.value("if-held") != "attach")
+        return needless("json", "--if-held attach");
+    const bool asks = std::ranges::any_of(
+        plan.stages, [](const core::StopStage& one) { return one.action == core::StopAction::terminate; });
+    if (arguments.has("grace") && !asks && !replaces)
+        return needless("grace", "a term stage in --stop, or --if-held replace");
+    if (arguments.has("spare") && arguments.value("contain") == "pidns")
+        return fail(Errc::invalid_argument,
+                    "--spare and --contain pidns do not go together: nobody outlives a "
+                    "PID namespace");
+    return {};
+}
+
 bool stdin_has_client() {
     struct stat file {};
     return ::fstat(STDIN_FILENO, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
@@ -144,6 +170,8 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
              restart ? nullptr : &restart.error(), spare ? nullptr : &spare.error()})
         if (error)
             return std::unexpected(*error);
+    if (auto ok = check_effects(arguments, *plan); !ok)
+        return std::unexpected(ok.error());
     keeper.plan = std::move(*plan);
     if (*grace)
         for (core::StopStage& stage : keeper.plan.stages)
@@ -230,15 +258,7 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
 Result<void> sweep(const std::string& helpers, const registry::EventLog& events) {
     if (auto ok = prepare_directory(helpers); !ok)
         return ok;
-    for (const registry::Swept& swept : registry::sweep(helpers))
-        if (!swept.ended.empty())
-            events.append({.unix_ms = 0,
-                           .type = "reaped",
-                           .id = swept.id,
-                           .label = swept.label,
-                           .pid = swept.ended.front(),
-                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"),
-                           .status = {}});
+    registry::tell_of_swept(events, registry::sweep(helpers));
     return {};
 }
 
