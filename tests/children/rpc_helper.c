@@ -311,8 +311,8 @@ static void handle(const char* text) {
         for (;;)
             pause();
     } else if (id && strcmp(method, "close-input") == 0) {
-        answer(id, "true");
         close(STDIN_FILENO);
+        answer(id, "true");
     } else if (strcmp(method, "deaf") == 0) {
         if (id)
             answer(id, "true");
