@@ -38,6 +38,11 @@ TEST_F(Deaf, AHelperThatClosesItsInputAndLivesOnIsReplaced) {
     auto before = hold->start("sleep", R"({"ms":200})", soon);
     ASSERT_TRUE(before.has_value());
     ASSERT_EQ(text_of(hold->request("close-input", "", soon)), "true");
+    // At its birth the keeper has that end of the pipe for an instant too; what is written then is lost with
+    // it.
+    EXPECT_TRUE(harness::eventually(Deadline::in(10s), [&] {
+        return hold->status().state != HelperState::ready;
+    })) << "it is called ready, and nothing can be asked of it";
     const auto after = hold->request("pid", "", soon);
     ASSERT_TRUE(after.has_value()) << text_of(after);
     EXPECT_EQ(after->generation, 2U);
