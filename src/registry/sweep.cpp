@@ -7,6 +7,7 @@
 #include "registry/listing.hpp"
 #include "sys/proc.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace holdfast::registry {
@@ -35,6 +36,9 @@ bool keeper_gone(const Helper& helper) {
     auto keeper = sys::open_same(helper.facts.keeper);
     if (!keeper)
         return keeper.error().code != Errc::unreachable; // one in another container may well live
+    // One that somebody has stopped, and whose front is dead, has nobody else who would continue it.
+    if (auto stat = sys::read_stat(keeper->pid()); stat && stat->state == 'T')
+        (void)keeper->signal(SIGCONT);
     // Killed this very moment, together with its host: it will not do anything any more.
     return sys::is_doomed(keeper->pid()) && keeper->wait_ended(sys::Deadline::in(patience));
 }

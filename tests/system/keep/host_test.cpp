@@ -241,6 +241,19 @@ TEST_F(StoppedKeeper, G4ItsDeathEndsTheTreeOfAStoppedKeeper) {
     }
 }
 
+// Stopped after its front has died: the next start continues it.
+TEST_F(StoppedKeeper, G2TheNextStartContinuesOneThatHasLostItsFront) {
+    scene.start(
+        {.host = {"--null"}, .holdfast = {"--stop", "term:5s,kill"}, .command = home.animal("term_ignorer")});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.front().signal(SIGKILL);
+    ASSERT_TRUE(scene.front().ended());
+    scene.keeper().freeze();
+    EXPECT_TRUE(holdfast({"run", "--host", "none", "--", "/bin/true"}).status.exited_with(0));
+    ASSERT_TRUE(scene.host().kill());
+    expect_nothing_left();
+}
+
 TEST_F(StoppedKeeper, G11AStopEndsTheTreeOfAStoppedKeeper) {
     scene.start({.host = {"--null"},
                  .holdfast = Words{"--name", "frozen"} + quickly,
