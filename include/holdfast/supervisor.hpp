@@ -345,7 +345,9 @@ public:
     Result<Hold> hold(const HelperSpec& spec);
 
     // Ends all helpers by their stop plans and returns when nothing is left. Holds are `closed` from now on.
-    // Errors: timed_out (it goes on), survivors (processes that could not be ended; the message names them).
+    // A keeper that somebody has stopped is continued, and one that does not go on is killed: the time is
+    // bounded by the plans and 25 s. Errors: timed_out (it goes on; the message names what is there yet),
+    // survivors (processes that could not be ended; the message names them).
     Result<void> shutdown(std::optional<Millis> at_most = {});
 
     // All helpers that are held, run, or are remembered for having failed, by their keys.

@@ -16,6 +16,11 @@ namespace holdfast::cli {
 namespace {
 
 int completion_command(const Arguments& arguments) {
+    if (arguments.words[0] == "names")
+        return print_names(std::span(arguments.words).subspan(1));
+    if (arguments.words.size() > 1)
+        return fail_with({.code = Errc::invalid_argument,
+                          .message = core::cat("\"", arguments.words[1], "\" is one word too many")});
     std::string text = completion(arguments.words[0]);
     if (text.empty())
         return fail_with({.code = Errc::invalid_argument,
@@ -94,15 +99,18 @@ std::vector<Command> all_commands() {
                     "go is named. A newer owner than the one that was found is left alone, and named.",
          .options = stop_options(),
          .max_words = 1000,
-         .takes_slot = true,
+         .takes_name = true,
          .run = stop_command},
         {.name = "logs",
          .usage = "ID|NAME [-f]",
          .summary = "Show the stderr of a helper that was run with --log",
-         .details = "At most 8 MiB are kept, and the 8 MiB before.",
+         .details =
+             "At most 8 MiB are kept, and the 8 MiB before; of helpers that have ended the newest 100 "
+             "logs and 256 MiB, the oldest of which make way when another helper is started with a log.",
          .options = logs_options(),
          .min_words = 1,
          .max_words = 1,
+         .takes_name = true,
          .run = logs_command},
         {.name = "events",
          .usage = "[-f] [--json]",
@@ -125,7 +133,7 @@ std::vector<Command> all_commands() {
          .options = status_options(),
          .min_words = 1,
          .max_words = 1,
-         .takes_slot = true,
+         .takes_name = true,
          .run = status_command},
         {.name = "wait",
          .usage = "NAME --for ready|free [--wait DUR]",
@@ -134,7 +142,7 @@ std::vector<Command> all_commands() {
          .options = wait_options(),
          .min_words = 1,
          .max_words = 1,
-         .takes_slot = true,
+         .takes_name = true,
          .run = wait_command},
         {.name = "doctor",
          .usage = "[--json] [--under PID]",
@@ -177,10 +185,13 @@ std::vector<Command> all_commands() {
         {.name = "completion",
          .usage = "bash|zsh|fish",
          .summary = "Print shell completion",
-         .details = "For bash: source <(holdfast completion bash)",
+         .details =
+             "For bash: source <(holdfast completion bash)\n"
+             "The completions ask for names with: holdfast completion names -- WORDS, which prints those of "
+             "helpers and slots that may follow the words typed so far.",
          .options = {},
          .min_words = 1,
-         .max_words = 1,
+         .max_words = 1000,
          .run = completion_command},
         {.name = "manual",
          .usage = "",

@@ -62,11 +62,12 @@ bool is_slot(const Option& option) {
     return option.name == "slot";
 }
 
-// The names of the slots there are, one a line. Slot names have no blanks; the first line is the header.
-constexpr std::string_view slot_names = "holdfast slots 2>/dev/null | awk \"NR > 1 { print \\$1 }\"";
-
 std::string bash_completion() {
-    std::string out = cat("# bash completion for holdfast\n_holdfast_slots() { ", slot_names, "; }\n");
+    std::string out =
+        "# bash completion for holdfast\n"
+        "_holdfast_names() {\n    local name\n    while IFS= read -r name; do\n"
+        "        [[ $name == \"$current\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")\")\n"
+        "    done < <(holdfast completion names -- \"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\n}\n";
     out += "_holdfast() {\n"
            "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} "
            "command=${COMP_WORDS[1]} i\n"
@@ -89,8 +90,7 @@ std::string bash_completion() {
                 out += cat("    \"", command.name, "\":--", option.name,
                            ") COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n");
             else if (is_slot(option))
-                out += cat("    \"", command.name, "\":--", option.name,
-                           ") COMPREPLY=($(compgen -W \"$(_holdfast_slots)\" -- \"$current\")); return ;;\n");
+                out += cat("    \"", command.name, "\":--", option.name, ") _holdfast_names; return ;;\n");
     out += "    esac\n    case $command in\n";
     for (const Command& command : commands()) {
         out += cat("    \"", command.name, "\") COMPREPLY=($(compgen -W \"");
@@ -101,10 +101,10 @@ std::string bash_completion() {
             out += "-- ";
         if (command.name == "completion")
             out += "bash zsh fish ";
-        if (command.takes_slot)
-            out += "$(_holdfast_slots) ";
         out += "\" -- \"$current\")";
-        out += command.takes_file ? " $(compgen -f -- \"$current\")) ;;\n" : ") ;;\n";
+        out += command.takes_file   ? " $(compgen -f -- \"$current\")) ;;\n"
+               : command.takes_name ? "); _holdfast_names ;;\n"
+                                    : ") ;;\n";
     }
     return out + "    esac\n}\ncomplete -F _holdfast holdfast\n";
 }
@@ -125,8 +125,10 @@ std::string without_brackets(std::string_view text) {
 }
 
 std::string zsh_completion() {
-    std::string out = cat("#compdef holdfast\n_holdfast_slots() { compadd -- ${(f)\"$(", slot_names,
-                          ")\"}; }\n_holdfast() {\n    local -a commands\n    commands=(\n");
+    std::string out =
+        "#compdef holdfast\n_holdfast_names() {\n    compadd -- ${(f)\"$(holdfast completion names -- "
+        "\"${(@)words[1,CURRENT-1]}\" 2>/dev/null)\"}\n}\n_holdfast() {\n    local -a commands\n    "
+        "commands=(\n";
     for (const Command& command : commands())
         if (second_word(command).empty())
             out += cat("        '", command.name, ':', quoted(command.summary), "'\n");
@@ -153,7 +155,7 @@ std::string zsh_completion() {
                 if (!option.value.empty())
                     out += cat(':', option.value, ':',
                                option.choices.empty() ? (is_path(option)   ? "_files"
-                                                         : is_slot(option) ? "_holdfast_slots"
+                                                         : is_slot(option) ? "_holdfast_names"
                                                                            : " ")
                                                       : cat('(', words_of(option.choices), ')'));
                 out += '\'';
@@ -162,8 +164,8 @@ std::string zsh_completion() {
             out += " \\\n        '*::command:_normal'";
         if (command.takes_file)
             out += " \\\n        '1:file:_files'";
-        if (command.takes_slot)
-            out += " \\\n        '*:slot:_holdfast_slots'";
+        if (command.takes_name)
+            out += " \\\n        '*:name:_holdfast_names'";
         if (command.name == "completion")
             out += " \\\n        '1:shell:(bash zsh fish)'";
         out += " ;;\n";
@@ -182,8 +184,9 @@ std::string fish_condition(const Command& command) {
 }
 
 std::string fish_completion() {
-    std::string out = cat("# fish completion for holdfast\nfunction __holdfast_slots\n    ", slot_names,
-                          "\nend\ncomplete -c holdfast -f\n");
+    std::string out =
+        "# fish completion for holdfast\nfunction __holdfast_names\n    holdfast completion names -- "
+        "(commandline -opc)[2..-1] 2>/dev/null\nend\ncomplete -c holdfast -f\n";
     for (const Command& command : commands())
         if (second_word(command).empty())
             out += cat("complete -c holdfast -n __fish_use_subcommand -a ", command.name, " -d '",
@@ -206,14 +209,14 @@ std::string fish_completion() {
                 if (!option.choices.empty())
                     out += cat(" -a '", words_of(option.choices), '\'');
                 if (is_slot(option))
-                    out += " -a '(__holdfast_slots)'";
+                    out += " -a '(__holdfast_names)'";
                 out += cat(" -d '", quoted(option.help), "'\n");
             }
     for (const Command& command : commands())
         if (command.takes_file)
             out += cat("complete -c holdfast -n '", fish_condition(command), "' -F\n");
-        else if (command.takes_slot)
-            out += cat("complete -c holdfast -n '", fish_condition(command), "' -a '(__holdfast_slots)'\n");
+        else if (command.takes_name)
+            out += cat("complete -c holdfast -n '", fish_condition(command), "' -a '(__holdfast_names)'\n");
     return out + "complete -c holdfast -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n";
 }
 

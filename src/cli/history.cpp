@@ -1,13 +1,13 @@
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
 #include "cli/print.hpp"
+#include "cli/returning_directory.hpp"
 #include "cli/settings.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
 #include "registry/events.hpp"
+#include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
-#include "sys/directories.hpp"
-#include "sys/file_watch.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
@@ -58,6 +58,8 @@ std::string event_text(const registry::Event& event) {
     return out + "\n";
 }
 
+constexpr int look_again_ms = 1000; // only where nothing can be watched
+
 // Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation. With a
 // `writer`: until it has ended, and nothing more can come.
 int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
@@ -66,11 +68,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
     if (!signals)
         return fail_with(signals.error());
     sys::ignore_signal(SIGPIPE);
-    std::string directory = path.substr(0, path.rfind('/'));
-    (void)sys::make_directories(directory);
-    auto changes = sys::FileWatch::on_directory(directory);
-    if (!changes)
-        return fail_with(changes.error());
+    ReturningDirectory changes(path.substr(0, path.rfind('/')));
     sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (struct stat now{};
         file && ::fstat(file.get(), &now) == 0 && static_cast<std::uint64_t>(now.st_size) < from)
@@ -78,7 +76,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
     std::string pending;
     for (;;) {
         const bool last = writer && writer->ended(); // asked before the last look, not after
-        changes->clear();
+        changes.clear();
         std::array<char, 65536> buffer;
         for (;;) {
             ssize_t n =
@@ -101,11 +99,13 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
         }
         if (last)
             return exit_ok;
-        std::array<pollfd, 3> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
-                                   {.fd = changes->fd(), .events = POLLIN, .revents = 0},
-                                   {.fd = writer ? writer->fd() : -1, .events = POLLIN, .revents = 0}}};
-        ::poll(fds.data(), fds.size(), -1);
-        if (fds[0].revents)
+        std::array<pollfd, 4> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = changes.fd(), .events = POLLIN, .revents = 0},
+                                   {.fd = writer ? writer->fd() : -1, .events = POLLIN, .revents = 0},
+                                   {.fd = STDOUT_FILENO, .events = 0, .revents = 0}}};
+        ::poll(fds.data(), fds.size(), changes.fd() < 0 ? look_again_ms : -1);
+        // Interrupted, or nobody reads us any more.
+        if (fds[0].revents || fds[3].revents)
             return exit_ok;
     }
 }
@@ -149,7 +149,7 @@ Result<Log> find_log(const Arguments& arguments) {
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
             continue;
-        std::string path = core::cat(places->state, "/logs/", event->id, ".log");
+        std::string path = core::cat(registry::log_directory(*places), '/', event->id, ".log");
         if (::access(path.c_str(), R_OK) == 0)
             return Log{.path = path, .writer = std::nullopt};
     }

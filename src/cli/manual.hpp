@@ -3,6 +3,7 @@
 
 #include "cli/options.hpp"
 
+#include <span>
 #include <string>
 
 namespace holdfast::cli {
@@ -12,5 +13,9 @@ std::string group_overview(std::string_view group); // holdfast memory --help
 std::string help_of(const Command& command);        // holdfast CMD --help
 std::string manual_page();                          // roff, for man(1)
 std::string completion(std::string_view shell);     // bash, zsh or fish; empty for others
+
+// Prints the names of helpers and slots that may follow these words, which were typed after `holdfast`, one a
+// line.
+int print_names(std::span<const std::string> words);
 
 } // namespace holdfast::cli

@@ -49,7 +49,7 @@ struct Command {
     std::size_t max_words = 0;
     bool takes_command = false;
     bool takes_file = false; // the words are files, for completion
-    bool takes_slot = false; // the words are names of slots, for completion
+    bool takes_name = false; // the words are names of helpers or slots, for completion
     int (*run)(const Arguments& arguments) = nullptr;
 };
 

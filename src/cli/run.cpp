@@ -6,6 +6,7 @@
 #include "cli/settings.hpp"
 #include "core/text.hpp"
 #include "keep/front.hpp"
+#include "registry/helper_logs.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
 #include "sys/cgroup.hpp"
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -87,7 +89,7 @@ constexpr Option options[] = {
     {.name = "log", .value = "", .help = "copy its stderr to a bounded file; see holdfast logs"},
     {.name = "spare",
      .value = "REGEX",
-     .help = "leave daemons whose command line matches alive (none by default)",
+     .help = "leave daemons whose command line matches alive (none by default); not with --contain pidns",
      .repeatable = true},
     {.name = "contain",
      .value = "HOW",
@@ -118,6 +120,31 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
     return std::move(*process);
 }
 
+// An option that would do nothing is a mistake, and better told than found out.
+Result<void> check_effects(const Arguments& arguments, const core::StopPlan& plan) {
+    const auto needless = [&](std::string_view option, std::string_view with) {
+        return fail(Errc::invalid_argument, core::cat("--", option, " does nothing without ", with));
+    };
+    if (arguments.value("restart").value_or("never") == "never")
+        for (const char* option : {"restart-delay", "restart-max"})
+            if (arguments.has(option))
+                return needless(option, "--restart on-failure or --restart always");
+    const bool replaces = arguments.value("if-held") == "replace";
+    if (arguments.has("stall") && arguments.has("slot") && !replaces)
+        return needless("stall", "--if-held replace");
+    if (arguments.has("json") && arguments.value("if-held") != "attach")
+        return needless("json", "--if-held attach");
+    const bool asks = std::ranges::any_of(
+        plan.stages, [](const core::StopStage& one) { return one.action == core::StopAction::terminate; });
+    if (arguments.has("grace") && !asks && !replaces)
+        return needless("grace", "a term stage in --stop, or --if-held replace");
+    if (arguments.has("spare") && arguments.value("contain") == "pidns")
+        return fail(Errc::invalid_argument,
+                    "--spare and --contain pidns do not go together: nobody outlives a "
+                    "PID namespace");
+    return {};
+}
+
 bool stdin_has_client() {
     struct stat file {};
     return ::fstat(STDIN_FILENO, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
@@ -143,6 +170,8 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
              restart ? nullptr : &restart.error(), spare ? nullptr : &spare.error()})
         if (error)
             return std::unexpected(*error);
+    if (auto ok = check_effects(arguments, *plan); !ok)
+        return std::unexpected(ok.error());
     keeper.plan = std::move(*plan);
     if (*grace)
         for (core::StopStage& stage : keeper.plan.stages)
@@ -229,15 +258,7 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
 Result<void> sweep(const std::string& helpers, const registry::EventLog& events) {
     if (auto ok = prepare_directory(helpers); !ok)
         return ok;
-    for (const registry::Swept& swept : registry::sweep(helpers))
-        if (!swept.ended.empty())
-            events.append({.unix_ms = 0,
-                           .type = "reaped",
-                           .id = swept.id,
-                           .label = swept.label,
-                           .pid = swept.ended.front(),
-                           .reason = core::cat("left behind; ", swept.ended.size(), " processes"),
-                           .status = {}});
+    registry::tell_of_swept(events, registry::sweep(helpers));
     return {};
 }
 
@@ -284,12 +305,11 @@ int run_command(const Arguments& arguments) {
     if (!entry)
         return fail_with(entry.error());
     if (arguments.has("log")) {
-        std::string directory = places->state + "/logs";
-        if (auto ok = prepare_directory(directory); !ok)
-            return fail_with(ok.error());
-        std::string path = core::cat(directory, '/', entry->id(), ".log");
-        options_for_front->keeper.log = path;
-        (void)entry->update([&](core::HelperFacts& changed) { changed.log = path; });
+        auto path = registry::place_for_log(*places, entry->id());
+        if (!path)
+            return fail_with(path.error());
+        options_for_front->keeper.log = *path;
+        (void)entry->update([&](core::HelperFacts& changed) { changed.log = *path; });
     }
     // A long wait lies behind us, perhaps. Nothing is started for nobody.
     if (slot->host && slot->host->gone())

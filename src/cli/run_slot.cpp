@@ -7,6 +7,7 @@
 #include "core/names.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
+#include "registry/acquire.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/memory_trim.hpp"
 #include "sys/program_path.hpp"
@@ -121,7 +122,9 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     options->cancel_fd = out.host->fd();
     options->cancel_is_meant = [&host = *out.host] { return host.gone(); };
     options->before_long_wait = sys::drop_code_pages; // it may be one of hours
-    auto acquired = acquire(location, *options);
+    // What guards that are killed while we wait leave behind is ended in its turn.
+    auto acquired = registry::acquire_telling(
+        location, *options, [&events](const auto& swept) { registry::tell_of_swept(events, swept); });
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)
             events.append({.unix_ms = 0,

@@ -21,7 +21,8 @@ struct EnteredSlot {
 // Does what --slot, --if-held, --adopt and --pidfile ask for; `front` is told which PID file to write.
 // Without any of them: nothing. Everything that can be found wrong with the words is, before anybody is asked
 // to leave. Waits no longer than the host of `front` wants it to: then the error is `cancelled`.
-// `sweep` is called once, when nothing is wrong with the words and before the slot is looked at.
+// `sweep` is called once, when nothing is wrong with the words and before the slot is looked at; what is left
+// by guards that are killed while we wait is ended as well.
 Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& front,
                                const registry::EventLog& events, const std::function<Result<void>()>& sweep);
 

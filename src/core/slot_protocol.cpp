@@ -49,7 +49,9 @@ constexpr ProtocolTable build() {
     cell(waiting, time_to_look, waiting, Do::look_outside);
     cell(waiting, owner_let_be, left, Do::report);
     cell(waiting, owner_wait, waiting, Do::keep_watching);
-    cell(waiting, owner_gone, waiting, Do::keep_watching);
+    // What a helper's dead guards left holds life until somebody ends it: nobody else will, perhaps. It is
+    // known by the helper's own entry and not by this life, so no door is needed.
+    cell(waiting, owner_gone, waiting, Do::see_to_leftovers);
     cell(waiting, deadline, left, Do::report);
 
     cell(patient, life_free, door, Do::go_to_door);

@@ -57,6 +57,7 @@ enum class Do {
     leave_door_watch,  // leave the door, watch the owner until it may be asked
     leave_door_term,   // leave the door, TERM and CONT to the owner
     look_outside,      // ask about the owner again, without the door
+    see_to_leftovers,  // have those ended that nobody guards, and go on waiting for life
     keep_watching,
     term_owner,
     kill_owner,

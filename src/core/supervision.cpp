@@ -69,8 +69,8 @@ Failure failure_of(const Event& event) {
         return {FailureKind::stalled, 0};
     case EventKind::health_missed:
         return {FailureKind::unanswered, 0};
-    case EventKind::replace:
-        return {FailureKind::replaced, 0};
+    case EventKind::input_closed:
+        return {FailureKind::input_closed, 0};
     default:
         return event.failure;
     }
@@ -115,6 +115,8 @@ void note(Supervision& state, const Event& event, Trigger trigger) {
     case EventKind::replace:
         if (event.generation == state.generation && facts_of(state.phase).process == Process::asked)
             state.unwanted = event.generation;
+        if (trigger == Trigger::replaced)
+            state.failure = {FailureKind::replaced, 0};
         break;
     case EventKind::timer: // it has fired: it is no longer armed
         if (trigger != Trigger::noted)
@@ -231,8 +233,12 @@ Trigger classify(const Supervision& state, const Event& event, Moment now, doubl
         if (policy.health_misses == 0 || state.health_misses + 1 < policy.health_misses)
             return Trigger::noted;
         return lost_or_final(state, now, dice, policy);
+    case EventKind::input_closed:
+        if (process != Process::running)
+            return Trigger::noted; // an end is under way
+        return lost_or_final(state, now, dice, policy) == Trigger::lost ? Trigger::deaf : Trigger::deaf_final;
     case EventKind::replace:
-        return process == Process::running ? lost_or_final(state, now, dice, policy) : Trigger::noted;
+        return process == Process::running ? Trigger::replaced : Trigger::noted;
     case EventKind::timer:
         return classify_timer(state, event.timer, now, dice, policy);
     case EventKind::retry:

@@ -49,7 +49,8 @@ enum class FailureKind : std::uint8_t {
     spawn_failed,
     stalled,
     unanswered,
-    replaced,
+    input_closed,
+    replaced,    // no failure: it is never counted, but it is why a generation went
     keeper_gone, // whoever guarded it was killed
 };
 
@@ -69,6 +70,7 @@ enum class EventKind : std::uint8_t {
     exited,
     answered, // it answered something: it is not wedged
     health_missed,
+    input_closed, // it closed its stdin, and lives on: nothing can be asked any more
     replace, // somebody wants another than this generation; one that is being started is replaced once it
              // runs
     timer,

@@ -39,6 +39,9 @@ constexpr std::array<std::string_view, trigger_count> trigger_names{"hold",
                                                                     "steady",
                                                                     "lost",
                                                                     "lost_final",
+                                                                    "deaf",
+                                                                    "deaf_final",
+                                                                    "replaced",
                                                                     "linger_over",
                                                                     "backoff_over",
                                                                     "retry",
@@ -57,6 +60,10 @@ struct Entry {
 
 constexpr std::uint16_t lose = ask_count_failure | ask_fail_in_flight | ask_end_now;
 constexpr std::uint16_t lose_for_good = lose | ask_tell_failed;
+// What it has read already it may finish, as at a release.
+constexpr std::uint16_t lose_deaf = ask_count_failure | ask_drain;
+constexpr std::uint16_t lose_deaf_for_good = lose_deaf | ask_tell_failed;
+constexpr std::uint16_t replace = ask_fail_in_flight | ask_end_now;
 constexpr std::uint16_t done = ask_fail_in_flight | ask_tell_closed;
 
 // Every cell that does something. What is not listed stays where it is and asks for nothing.
@@ -88,6 +95,9 @@ constexpr Entry entries[] = {
     {starting, T::ready, ready, ask_arm_steady | ask_tell_ready},
     {starting, T::lost, cleaning, lose},
     {starting, T::lost_final, giving_up, lose_for_good},
+    {starting, T::deaf, cleaning, lose_deaf},
+    {starting, T::deaf_final, giving_up, lose_deaf_for_good},
+    {starting, T::replaced, cleaning, replace},
     {starting, T::shutdown, closing, ask_drain},
 
     {starting_unheld, T::hold, starting},
@@ -96,6 +106,9 @@ constexpr Entry entries[] = {
     {starting_unheld, T::ready, ready_unheld, ask_arm_steady | ask_tell_ready},
     {starting_unheld, T::lost, stopping, lose},
     {starting_unheld, T::lost_final, giving_up, lose_for_good},
+    {starting_unheld, T::deaf, stopping, lose_deaf},
+    {starting_unheld, T::deaf_final, giving_up, lose_deaf_for_good},
+    {starting_unheld, T::replaced, stopping, replace},
     {starting_unheld, T::linger_over, stopping, ask_drain},
     {starting_unheld, T::shutdown, closing, ask_drain},
 
@@ -104,6 +117,9 @@ constexpr Entry entries[] = {
     {ready, T::steady, ready, ask_good_run},
     {ready, T::lost, cleaning, lose},
     {ready, T::lost_final, giving_up, lose_for_good},
+    {ready, T::deaf, cleaning, lose_deaf},
+    {ready, T::deaf_final, giving_up, lose_deaf_for_good},
+    {ready, T::replaced, cleaning, replace},
     {ready, T::shutdown, closing, ask_drain},
 
     {ready_unheld, T::hold, ready},
@@ -111,6 +127,9 @@ constexpr Entry entries[] = {
     {ready_unheld, T::steady, ready_unheld, ask_good_run},
     {ready_unheld, T::lost, stopping, lose},
     {ready_unheld, T::lost_final, giving_up, lose_for_good},
+    {ready_unheld, T::deaf, stopping, lose_deaf},
+    {ready_unheld, T::deaf_final, giving_up, lose_deaf_for_good},
+    {ready_unheld, T::replaced, stopping, replace},
     {ready_unheld, T::linger_over, stopping, ask_drain},
     {ready_unheld, T::shutdown, closing, ask_drain},
 

@@ -45,8 +45,11 @@ enum class Trigger : std::uint8_t {
     progress,           // a start said something new
     ready,
     steady,     // readiness has held
-    lost,       // it exited, stalled, no longer answers, or somebody asked for its replacement
+    lost,       // it exited, stalled, or no longer answers
     lost_final, // and that was once too often
+    deaf,       // it runs, and has closed its input: what it was asked before may yet be answered
+    deaf_final, // and that was once too often
+    replaced,   // somebody asked for another: no failure of its own
     linger_over,
     backoff_over,
     retry,        // somebody says "again"
@@ -56,7 +59,7 @@ enum class Trigger : std::uint8_t {
     tree_gone_paced, // the same, before the time at which a start is allowed again
     noted,           // counted or out of date: never a reason to act
 };
-inline constexpr std::size_t trigger_count = 21;
+inline constexpr std::size_t trigger_count = 24;
 
 // What a cell asks for, as bits. They are carried out in this order.
 enum Ask : std::uint16_t {

@@ -18,6 +18,8 @@ std::string describe(Failure failure) {
         return "its start made no progress";
     case FailureKind::unanswered:
         return "it lives but no longer answers";
+    case FailureKind::input_closed:
+        return "it closed its input, so that nothing could be asked of it any more";
     case FailureKind::replaced:
         return "a caller asked for its replacement";
     case FailureKind::keeper_gone:

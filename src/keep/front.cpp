@@ -4,6 +4,7 @@
 #include "slot/ownership.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/free_numbers.hpp"
+#include "sys/proc.hpp"
 #include "sys/spawn.hpp"
 
 #include <fcntl.h>
@@ -27,6 +28,8 @@ namespace {
 constexpr std::int64_t watch_slot_after_ms = 1000;
 constexpr std::int64_t check_slot_every_ms = 5000; // where no watch can be had
 constexpr std::int64_t unread_input_look_ms = 100;
+// Beyond the plan's own time: a keeper kills for 10 s before it names survivors.
+constexpr std::int64_t keeper_margin_ms = 15'000;
 
 } // namespace
 
@@ -108,10 +111,27 @@ Result<void> Front::start_keeper() {
 
 void Front::tell_stop(StopReason reason) {
     stop_told_ = true;
-    if (keeper_dead_)
+    if (keeper_dead_) {
         ending_.begin(reason);
-    else
-        control_->send(core::cat("stop ", core::name_of(reason)));
+        return;
+    }
+    control_->send(core::cat("stop ", core::name_of(reason)));
+    (void)keeper_->signal(SIGCONT); // somebody may have stopped it
+    if (!keeper_due_) {
+        keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
+        for (const core::StopStage& stage : options_.keeper.plan.stages)
+            *keeper_due_ += stage.wait.count();
+    }
+}
+
+// A keeper that was told and is stopped again will never end anything: without it the tree is ours.
+void Front::look_after_keeper() {
+    if (keeper_dead_ || !keeper_due_ || sys::boottime_ms() < *keeper_due_)
+        return;
+    const auto stat = sys::read_stat(keeper_->pid()); // our child, not reaped: its number is its own
+    if (stat && (stat->state == 'T' || stat->state == 't'))
+        (void)keeper_->signal(SIGKILL);
+    keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
 }
 
 void Front::keeper_is_gone() {
@@ -148,6 +168,8 @@ void Front::check_slot() {
 
 sys::Deadline Front::next_wake() const {
     sys::Deadline next = ending_.next();
+    if (keeper_due_ && !keeper_dead_)
+        next = next.earlier(sys::Deadline::at(*keeper_due_));
     if (slot_)
         next = next.earlier(sys::Deadline::at(std::max(next_slot_check_, born_ + watch_slot_after_ms)));
     if (input_closed_since_ && options_.watch_input)
@@ -174,7 +196,7 @@ FrontResult Front::run() {
         int slot_watch = slot_ && old_enough ? slot_->watch_fd() : -1;
         bool look_at_input = options_.watch_input && !pty_ && !input_closed_since_;
         const Pty::Polled relayed = pty_ ? pty_->wishes() : Pty::Polled{{{-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}}};
-        std::array<pollfd, 8> fds{{
+        std::array<pollfd, 9> fds{{
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
             {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
@@ -185,11 +207,20 @@ FrontResult Front::run() {
             relayed[0],
             relayed[1],
             relayed[2],
+            {.fd = options_.host && !host_gone_told_ ? options_.host->fd() : -1,
+             .events = POLLIN,
+             .revents = 0},
         }};
         ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
         if (fds[2].revents)
             hear_notifications();
         hear_signals();
+        // The keeper sees it by itself, unless somebody has stopped it.
+        if (fds[8].revents) {
+            host_gone_told_ = true;
+            tell_stop(StopReason::host_gone);
+        }
+        look_after_keeper();
         if (pty_)
             pty_->relay({fds[5], fds[6], fds[7]});
         hear_control();

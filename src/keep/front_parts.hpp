@@ -38,6 +38,7 @@ private:
     void keeper_is_gone();
     void note_reaped(const Tree::Ended& ended);
     void tell_stop(core::StopReason reason);
+    void look_after_keeper();
     void set_phase(Phase phase);
     void check_slot();
     void log(std::string type, std::string reason = {}, std::optional<int> status = {});
@@ -68,6 +69,8 @@ private:
     bool keeper_done_ = false;
     bool keeper_dead_ = false;
     bool stop_told_ = false;
+    bool host_gone_told_ = false;
+    std::optional<std::int64_t> keeper_due_; // told to end the tree: by then it has, if it can
     bool output_gone_told_ = false;
     std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still
     int unread_ = 0;

@@ -1,11 +1,13 @@
 #include "registry/sweep.hpp"
 
+#include "core/text.hpp"
 #include "holdfast/slot.hpp"
 #include "registry/entry.hpp"
 #include "registry/left_behind.hpp"
 #include "registry/listing.hpp"
 #include "sys/proc.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace holdfast::registry {
@@ -34,13 +36,16 @@ bool keeper_gone(const Helper& helper) {
     auto keeper = sys::open_same(helper.facts.keeper);
     if (!keeper)
         return keeper.error().code != Errc::unreachable; // one in another container may well live
+    // One that somebody has stopped, and whose front is dead, has nobody else who would continue it.
+    if (auto stat = sys::read_stat(keeper->pid()); stat && stat->state == 'T')
+        (void)keeper->signal(SIGCONT);
     // Killed this very moment, together with its host: it will not do anything any more.
     return sys::is_doomed(keeper->pid()) && keeper->wait_ended(sys::Deadline::in(patience));
 }
 
 } // namespace
 
-std::vector<Swept> sweep(const std::string& directory) {
+std::vector<Swept> sweep(const std::string& directory, const std::set<std::string>* only) {
     std::vector<Swept> out;
     auto all = list_helpers(directory, {.measure = false, .with_history = true});
     if (!all)
@@ -49,6 +54,8 @@ std::vector<Swept> sweep(const std::string& directory) {
     std::vector<Ownership>
         claimed; // held until the end: nobody starts under these ids while we end what carries them
     for (Helper& helper : *all) {
+        if (only && !only->contains(helper.id))
+            continue;
         if (forgotten(helper)) {
             remove_unowned(directory, helper.id);
             continue;
@@ -85,6 +92,18 @@ std::vector<Swept> sweep(const std::string& directory) {
                        .ended = ended != left.ended().end() ? ended->second : std::vector<int>{}});
     }
     return out;
+}
+
+void tell_of_swept(const EventLog& events, const std::vector<Swept>& swept) {
+    for (const Swept& one : swept)
+        if (!one.ended.empty())
+            events.append({.unix_ms = 0,
+                           .type = "reaped",
+                           .id = one.id,
+                           .label = one.label,
+                           .pid = one.ended.front(),
+                           .reason = core::cat("left behind; ", one.ended.size(), " processes"),
+                           .status = {}});
 }
 
 } // namespace holdfast::registry

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "holdfast/result.hpp"
+#include "registry/events.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,11 @@ struct Swept {
 // Entries whose keeper is dead: every process that holds their life or carries their mark is sent TERM and
 // CONT, given 2 s, then KILL, each by pidfd; what is in their cgroup is killed, wherever that was made; then
 // the entry is removed, unless something is left there. Entries whose keeper lives
-// are left to it. Quick when there is nothing to do: one lock question per entry.
-std::vector<Swept> sweep(const std::string& directory);
+// are left to it; one that is stopped is continued. Quick when there is nothing to do: one lock question per
+// entry. `only`: these entries, not all.
+std::vector<Swept> sweep(const std::string& directory, const std::set<std::string>* only = nullptr);
+
+// Into the event log, those of which something had to be ended.
+void tell_of_swept(const EventLog& events, const std::vector<Swept>& swept);
 
 } // namespace holdfast::registry

@@ -99,6 +99,9 @@ Seen Contender::carry_out(Do effect) {
         return take();
     case Do::term_leftovers:
         found_anybody_ = true;
+        // Of these, life is not the only sign: who holds nothing is found by its mark.
+        if (purpose_.end_unguarded)
+            (void)purpose_.end_unguarded();
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
         ask_all(leftovers_);
         // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says.
@@ -127,7 +130,11 @@ Seen Contender::carry_out(Do effect) {
         return signal_owner(SIGKILL);
     case Do::look_outside:
         return look_outside();
+    case Do::see_to_leftovers:
+        return see_to_leftovers();
     case Do::keep_watching:
+        if (waiter_ && !watch_owner())
+            return Seen::time_to_look;
         return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
     case Do::nothing:
     case Do::report:
@@ -288,11 +295,3 @@ Seen Contender::fail_with(Error error) {
 }
 
 } // namespace holdfast::slot
-
-namespace holdfast {
-
-Result<Acquired> acquire(const SlotLocation& location, const AcquireOptions& options) {
-    return slot::Contender(location, options, {}).run();
-}
-
-} // namespace holdfast

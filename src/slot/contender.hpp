@@ -34,6 +34,9 @@ struct Purpose {
     // stop: its owner was asked at this moment (boot time in ms). It is not asked twice, since a second TERM
     // makes many a program drop what it is finishing; its grace runs from then.
     std::optional<std::int64_t> asked_at = {};
+    // Ends those of the slot's leftovers that nobody guards any more, and returns the guards of the others:
+    // when one of those has ended, it is asked again. Without it leftovers are waited for, whoever they are.
+    std::function<std::vector<sys::PidFd>()> end_unguarded = {};
     // Told of each cell of the protocol's table that is carried out, before it is.
     std::function<void(core::SlotStep, core::Seen)> observe = {};
 };
@@ -55,6 +58,9 @@ private:
     core::Seen signal_owner_inside(int signal);
     bool enter_door_briefly();
     core::Seen wait_for_news();
+    core::Seen see_to_leftovers();
+    bool watch_owner();
+    bool watch_directory();
     core::Seen take();
     core::Seen reopen();
     core::Seen fail_with(Error error);
@@ -89,10 +95,12 @@ private:
     std::optional<sys::PidFd> owner_;
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
-    std::optional<core::Identity> self_; // found out before a wait, so that it is there when the slot is
-    sys::Deadline deadline_;             // of the whole wait
-    sys::Deadline grace_;                // of the present step
-    sys::LockSight sight_;               // the last one
+    std::vector<sys::PidFd> guards_;       // of leftovers that are waited for
+    std::optional<std::uint64_t> seen_to_; // the epoch of which nothing unguarded is left
+    std::optional<core::Identity> self_;   // found out before a wait, so that it is there when the slot is
+    sys::Deadline deadline_;               // of the whole wait
+    sys::Deadline grace_;                  // of the present step
+    sys::LockSight sight_;                 // the last one
     bool found_anybody_ = false;
     bool counted_takeover_ = false;
     std::optional<Error> error_;

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::slot {
@@ -77,19 +78,56 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     waiter_ = std::move(*waiter);
     if (purpose_.take && !identify_self())
         return Seen::deadline;
+    if (!watch_owner())
+        return Seen::time_to_look;
     if (wants_every_word() && !watch_) {
-        if (auto made = sys::FileWatch::on_changes_in(location_.directory))
-            watch_ = std::move(*made);
+        (void)watch_directory();
         return Seen::time_to_look; // what happened before the watch stood would otherwise be missed
     }
     return wait_for_news();
 }
 
-// Patience needs to see each word of the owner. Who waits for leftovers without wanting to wait for an owner
-// needs to see one begin. Otherwise a pidfd or the lock tells, and the watch is spared: a process that ends soon
-// would pay for it at its end (sys/file_watch.hpp).
+// Patience needs to see each word of the owner. Who waits for leftovers needs to see a faster starter begin:
+// to leave it alone, or to wait for it. Otherwise a pidfd or the lock tells, and the watch is spared: a
+// process that ends soon would pay for it at its end (sys/file_watch.hpp).
 bool Contender::wants_every_word() const {
-    return step_ == SlotStep::patient || (step_ == SlotStep::waiting && options_.if_held != IfHeld::wait);
+    return step_ == SlotStep::patient ||
+           (step_ == SlotStep::waiting && (options_.if_held != IfHeld::wait || !owner_));
+}
+
+bool Contender::watch_directory() {
+    if (auto made = sys::FileWatch::on_changes_in(location_.directory))
+        watch_ = std::move(*made);
+    return watch_.has_value();
+}
+
+// The end of the owner that was seen is news to who waits for it: life may be held on by what it leaves
+// behind. False when that owner is not there any more. One that cannot be held (in another PID namespace, no
+// free descriptor) is heard of by its lock alone.
+bool Contender::watch_owner() {
+    if ((step_ != SlotStep::waiting && step_ != SlotStep::patient) || owner_ || !sight_.owned ||
+        sight_.owner_pid <= 0)
+        return true;
+    auto process = sys::PidFd::open(sight_.owner_pid);
+    // Pidfd first, then the question whether that very process is the owner.
+    const sys::LockSight again = lock_->look();
+    if (!again.owned || again.owner_pid != sight_.owner_pid || again.epoch != sight_.epoch)
+        return false;
+    if (process)
+        owner_ = std::move(*process);
+    return true;
+}
+
+Seen Contender::see_to_leftovers() {
+    if (wants_every_word() && !watch_ && watch_directory())
+        return Seen::time_to_look;
+    // Once for each owner that is found dead, and again when a guard has ended: to find them costs a walk
+    // through all descriptors.
+    if (purpose_.end_unguarded && sight_.life_held && seen_to_ != sight_.epoch) {
+        seen_to_ = sight_.epoch;
+        guards_ = purpose_.end_unguarded();
+    }
+    return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
 }
 
 Seen Contender::wait_for_news() {
@@ -108,6 +146,9 @@ Seen Contender::wait_for_news() {
         // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
         int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
         bool holds_dead_leftovers = step_ == SlotStep::leftovers_killed && !leftovers_.empty();
+        std::vector<int> at_guards;
+        for (const sys::PidFd& guard : guards_)
+            at_guards.push_back(step_ == SlotStep::waiting ? add(guard.fd()) : -1);
         int at_leftover = add(holds_dead_leftovers ? leftovers_.back().fd() : -1);
 
         sys::Deadline next = deadline_.earlier(grace_);
@@ -144,6 +185,11 @@ Seen Contender::wait_for_news() {
             if (leftovers_.empty())
                 return Seen::time_to_look;
             continue;
+        }
+        if (std::ranges::any_of(at_guards, turned)) {
+            guards_.clear();
+            seen_to_.reset();
+            return Seen::time_to_look;
         }
         if (turned(at_owner)) {
             owner_.reset();

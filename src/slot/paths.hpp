@@ -4,11 +4,14 @@
 #include "holdfast/slot.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace holdfast::slot {
 
+inline constexpr std::string_view lock_suffix = ".lock";
+
 inline std::string lock_path(const SlotLocation& location) {
-    return location.directory + "/" + location.name + ".lock";
+    return (location.directory + "/" + location.name).append(lock_suffix);
 }
 inline std::string record_path(const SlotLocation& location) {
     return location.directory + "/" + location.name + ".json";

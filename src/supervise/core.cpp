@@ -207,8 +207,15 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
             lock.lock();
         }
         const core::Moment now = now_moment();
-        if (now >= due)
-            return fail(Errc::timed_out, "helpers are still ending");
+        if (now >= due) {
+            lock.unlock();
+            std::string left;
+            for (const auto& helper : helpers)
+                if (const std::string named = helper->still_ending(); !named.empty())
+                    left += core::cat(left.empty() ? "" : ", ", named);
+            return fail(Errc::timed_out, left.empty() ? "helpers are still ending"
+                                                      : core::cat("helpers are still ending: ", left));
+        }
         // Bounded, because a helper's last step and this look are under different locks.
         engine_->rest_changed.wait_for(
             lock, std::min<std::chrono::nanoseconds>(due - now, std::chrono::milliseconds(20)));

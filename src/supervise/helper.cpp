@@ -176,8 +176,7 @@ void Helper::carry_out(const core::Effect& effect) {
         turn_->posted_.emplace_back([](Helper& self) { self.continue_drain(); });
         break;
     case EffectKind::end_now:
-        if (kept_)
-            kept_->stop("asked_now");
+        tell_keeper("asked_now");
         break;
     case EffectKind::fail_in_flight:
         if (peer_)
@@ -233,8 +232,8 @@ Result<void> Helper::check_hold(rpc::HoldTag hold) const {
 }
 
 core::Moment Helper::next_due() {
-    core::Moment due =
-        std::min({*std::ranges::min_element(machine_.due), drain_due_, waiting_deadlines_.next()});
+    core::Moment due = std::min(
+        {*std::ranges::min_element(machine_.due), drain_due_, keeper_due_, waiting_deadlines_.next()});
     if (peer_)
         due = std::min(due, peer_->next_deadline());
     const bool runs =
@@ -336,7 +335,13 @@ Result<Generation> Helper::replace(rpc::HoldTag hold, Generation seen, core::Mom
         Turn turn(*this);
         if (auto checked = check_hold(hold); !checked)
             return std::unexpected(checked.error());
-        apply(core::Event::of(EventKind::replace, seen));
+        // One that has just crashed is replaced for that, and it counts: who sees the crash first is often
+        // who asks here.
+        const bool ending = !kept_ || !helper_spawned_ || machine_.generation != seen
+                                ? false
+                                : !output_open_ || kept_->helper_is_ending();
+        if (!ending)
+            apply(core::Event::of(EventKind::replace, seen));
     }
     return wait_ready(hold, seen, due);
 }
@@ -392,6 +397,20 @@ std::string Helper::survivors() const {
     return text;
 }
 
+std::string Helper::still_ending() const {
+    const std::scoped_lock lock(mutex_);
+    if (!kept_)
+        return {};
+    const pid_t helper = kept_->helper_pid();
+    const pid_t keeper = kept_->keeper().pid();
+    std::string text = helper == 0
+                           ? core::cat("what \"", spec_.command.front(), "\" has started")
+                           : core::cat("process ", helper, " (", sys::command_line_for_people(helper), ")");
+    if (kept_->keeper_is_stopped())
+        text += core::cat(", whose keeper, process ", keeper, ", is stopped");
+    return text;
+}
+
 HelperStatus Helper::status(rpc::HoldTag hold) const {
     {
         const std::scoped_lock lock(mutex_);
@@ -440,9 +459,10 @@ core::Moment Helper::tick(core::Moment now) {
         ask_health(now);
     if (drain_due_ <= now) {
         drain_due_ = core::never;
-        if (kept_)
-            kept_->stop("asked"); // it had its time to finish by itself
+        tell_keeper("asked"); // it had its time to finish by itself
     }
+    if (keeper_due_ <= now)
+        look_after_keeper(now);
     return next_due();
 }
 

@@ -62,6 +62,7 @@ public:
     [[nodiscard]] bool
     is_forgettable() const; // nothing runs, nobody holds it, and there is no failure to remember
     [[nodiscard]] std::string survivors() const;
+    [[nodiscard]] std::string still_ending() const; // what is there yet, for people; empty when nothing is
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
     // On the loop's thread: what is due is done; returns when to come again.
     core::Moment tick(core::Moment now);
@@ -120,10 +121,13 @@ private:
     bool read_output(bool to_the_end); // false: the output has ended
     bool read_pieces(bool to_the_end);
     void output_ended();
+    void input_ended();
     void keeper_is_gone();
     void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
     void tear_down();
     void continue_drain();
+    void tell_keeper(std::string_view reason); // to end the tree
+    void look_after_keeper(core::Moment now);
     void log_event(const char* type, std::optional<int> status = {});
 
     // What it wrote (helper_health.cpp).
@@ -173,8 +177,9 @@ private:
     bool input_broken_ = false; // the helper no longer reads
     bool draining_ = false;
     core::Moment drain_due_ = core::never;
-    std::string start_error_;           // why the last start failed, in words
-    std::vector<sys::PidFd> survivors_; // what the keeper could not end
+    core::Moment keeper_due_ = core::never; // it was told to end the tree: by then it has, if it can
+    std::string start_error_;               // why the last start failed, in words
+    std::vector<sys::PidFd> survivors_;     // what the keeper could not end
     std::uint64_t starts_ = 0;
 
     rpc::CallId health_call_ = 0;

@@ -184,7 +184,7 @@ void Helper::flush() {
             break;
         const sys::Written written = sys::write_quietly(kept_->input_fd(), bytes);
         if (written.state == sys::WriteState::broken) {
-            input_broken_ = true; // its end is heard of by its output and by the keeper
+            input_broken_ = true; // heard of by the loop as well, which acts on it
             break;
         }
         if (written.state == sys::WriteState::would_block) {

@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10;
 constexpr int reads_in_a_row = 16; // then the loop looks after others
+// Beyond the plan's own time: a keeper kills for 10 s before it names survivors.
+constexpr Millis keeper_margin{15'000};
 
 rpc::PeerOptions peer_options(const HelperSpec& spec) {
     rpc::PeerOptions out;
@@ -140,6 +142,8 @@ void Helper::hear(const keep::Message& message) {
                 apply(core::Event::of(EventKind::ready, machine_.generation));
             else if (spec_.ready_by == ReadyBy::health)
                 health_due_ = now_moment();
+            if (input_broken_) // sooner than we heard of it
+                input_ended();
         }
         // Those who wait for the helper do not wait for files.
         kept_->note_helper(message.values.size() > 1 ? message.values[1] : "plain");
@@ -207,13 +211,20 @@ void Helper::on_writable(std::uint32_t events) {
         return;
     watching_writable_ = false;
     if ((events & EPOLLERR) != 0) {
-        // Nobody reads any more. Its end is heard of elsewhere; this would be told for ever.
-        input_broken_ = true;
-        engine_->loop->unwatch(kept_->input_fd());
+        engine_->loop->unwatch(kept_->input_fd()); // this would be told for ever
+        input_ended();
     } else {
         engine_->loop->change(kept_->input_fd(), 0);
     }
     // The end of the turn writes on.
+}
+
+// Nobody reads what we write any more. Mostly it has ended, of which the keeper tells, with the reason. One
+// that lives on has closed its input by itself.
+void Helper::input_ended() {
+    input_broken_ = true;
+    if (!kept_->helper_is_ending())
+        apply(core::Event::of(EventKind::input_closed, machine_.generation));
 }
 
 void Helper::on_output(std::uint32_t) {
@@ -267,7 +278,7 @@ void Helper::output_ended() {
     changed_.notify_all();
     // It has exited, or will never answer again. Its exit, which the keeper tells, decides what follows.
     if (core::facts_of(machine_.phase).process == core::Process::running)
-        kept_->stop("asked");
+        tell_keeper("asked");
 }
 
 void Helper::continue_drain() {
@@ -291,8 +302,33 @@ void Helper::continue_drain() {
     if (waits)
         drain_due_ = core::after(now, first.wait);
     else
-        kept_->stop("asked");
+        tell_keeper("asked");
     draining_ = waits;
+}
+
+void Helper::tell_keeper(std::string_view reason) {
+    if (!kept_)
+        return;
+    kept_->stop(reason);
+    if (keeper_due_ != core::never)
+        return;
+    Millis time = keeper_margin;
+    if (const auto plan = core::parse_stop_plan(spec_.stop_plan))
+        for (const core::StopStage& stage : plan->stages)
+            time += stage.wait;
+    keeper_due_ = core::after(now_moment(), time);
+}
+
+// A keeper that was told and is stopped again will never end anything. Its death is heard of, and its tree is
+// ours then.
+void Helper::look_after_keeper(core::Moment now) {
+    keeper_due_ = core::never;
+    if (!kept_)
+        return;
+    if (kept_->keeper_is_stopped())
+        kept_->kill_keeper();
+    else
+        keeper_due_ = core::after(now, keeper_margin);
 }
 
 void Helper::tear_down() {
@@ -307,7 +343,7 @@ void Helper::tear_down() {
     if (peer_ && output_open_)
         peer_->fail_all(core::describe(machine_.failure));
     output_open_ = draining_ = false;
-    drain_due_ = core::never;
+    drain_due_ = keeper_due_ = core::never;
     Engine::reap_later(engine_, kept_->take_keeper());
     kept_.reset();
 }

@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "keep/keeper_options.hpp"
-#include "sys/directories.hpp"
+#include "registry/helper_logs.hpp"
 #include "sys/errors.hpp"
 #include "sys/free_numbers.hpp"
 #include "sys/pipes.hpp"
@@ -104,10 +104,10 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     options.containment = *containment;
     options.command = spec.command;
     if (spec.errors == HelperErrors::log) {
-        const std::string directory = core::cat(place.places.state, "/logs");
-        if (auto made = sys::make_directories(directory); !made)
-            return std::unexpected(made.error());
-        options.log = core::cat(directory, '/', entry->id(), ".log");
+        auto path = registry::place_for_log(place.places, entry->id());
+        if (!path)
+            return std::unexpected(path.error());
+        options.log = std::move(*path);
         if (auto written = entry->update([&](core::HelperFacts& facts) { facts.log = options.log; });
             !written)
             return std::unexpected(written.error());
@@ -164,6 +164,21 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     return kept;
 }
 
+void KeptProcess::stop(std::string_view reason) const {
+    control_.send(core::cat("stop ", reason));
+    static_cast<void>(keeper_.signal(SIGCONT));
+}
+
+bool KeptProcess::keeper_is_stopped() const {
+    // Our own child, not reaped: its number is its own.
+    const auto stat = sys::read_stat(keeper_.pid());
+    return stat && (stat->state == 'T' || stat->state == 't');
+}
+
+void KeptProcess::kill_keeper() const {
+    static_cast<void>(keeper_.signal(SIGKILL));
+}
+
 void KeptProcess::close_input() {
     if (!input_)
         return;
@@ -206,6 +221,12 @@ bool KeptProcess::helper_ended() {
     if (!helper_ && !helper_gone_ && told_pid_ != 0)
         look_at_helper();
     return helper_gone_ || (helper_ && helper_->ended());
+}
+
+// The kernel closes a process's descriptors before its pidfd says that it has ended, but after it has marked
+// it.
+bool KeptProcess::helper_is_ending() {
+    return helper_ended() || (told_pid_ != 0 && sys::is_doomed(told_pid_)) || helper_ended();
 }
 
 void KeptProcess::note_helper(const std::string& containment) {

@@ -52,8 +52,10 @@ public:
         return std::move(keeper_);
     } // for reaping, after everything else
 
-    // From any thread, under the helper's lock.
-    void stop(std::string_view reason) const { control_.send("stop " + std::string(reason)); }
+    // From any thread, under the helper's lock. Also to a keeper that somebody has stopped: it is continued.
+    void stop(std::string_view reason) const;
+    [[nodiscard]] bool keeper_is_stopped() const;
+    void kill_keeper() const;
     void close_input();
 
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
@@ -67,6 +69,8 @@ public:
     [[nodiscard]] pid_t helper_pid() const noexcept { return helper_gone_ ? 0 : told_pid_; }
     // It has ended, whatever was told so far. Under the helper's lock.
     [[nodiscard]] bool helper_ended();
+    // It has, or is on its way out and closes what it had open. Under the helper's lock.
+    [[nodiscard]] bool helper_is_ending();
     // Into the registry's record, for `holdfast ps`.
     void note_phase(Phase phase);
     void note_progress(std::uint64_t done, std::uint64_t total);

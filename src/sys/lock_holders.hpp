@@ -17,4 +17,7 @@ std::vector<pid_t> find_life_holders(const std::string& path);
 // Whether this one process holds it now. Ask after its pidfd was opened.
 bool holds_life(pid_t pid, const std::string& path);
 
+// The files whose byte 0 this process holds so, as far as they still have the names they were opened under.
+std::vector<std::string> lives_held_by(pid_t pid);
+
 } // namespace holdfast::sys

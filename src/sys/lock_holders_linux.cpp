@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace holdfast::sys {
@@ -23,7 +25,7 @@ struct CloseDir {
 // One line of /proc/PID/fdinfo/N is, for example
 //   lock:	1: OFDLCK ADVISORY  WRITE -1 fe:00:131073 0 0
 // A mere reader of the file has it open without such a line.
-bool carries_life(std::string_view fdinfo, ino_t inode) {
+bool carries_life(std::string_view fdinfo, std::optional<ino_t> inode) {
     std::size_t at = 0;
     while ((at = fdinfo.find("lock:", at)) != std::string_view::npos) {
         std::string_view line = fdinfo.substr(at, fdinfo.find('\n', at) - at);
@@ -36,7 +38,7 @@ bool carries_life(std::string_view fdinfo, ino_t inode) {
         char* end = nullptr;
         unsigned long long found = std::strtoull(tail.c_str(), &end, 10);
         unsigned long long first = std::strtoull(end, nullptr, 10);
-        if (found == inode && first == 0)
+        if ((!inode || found == *inode) && first == 0)
             return true;
     }
     return false;
@@ -50,7 +52,7 @@ bool holds(pid_t pid, const struct stat& file) {
     while (const dirent* entry = ::readdir(dir.get())) {
         if (entry->d_name[0] == '.')
             continue;
-        struct stat target{};
+        struct stat target {};
         if (::fstatat(::dirfd(dir.get()), entry->d_name, &target, 0) != 0 || target.st_ino != file.st_ino ||
             target.st_dev != file.st_dev)
             continue;
@@ -65,13 +67,29 @@ bool holds(pid_t pid, const struct stat& file) {
 } // namespace
 
 bool holds_life(pid_t pid, const std::string& path) {
-    struct stat file{};
+    struct stat file {};
     return ::stat(path.c_str(), &file) == 0 && holds(pid, file);
+}
+
+std::vector<std::string> lives_held_by(pid_t pid) {
+    std::vector<std::string> out;
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(core::cat("/proc/", pid, "/fd").c_str()));
+    while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
+        auto info =
+            read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
+        if (!info || !carries_life(*info, std::nullopt))
+            continue;
+        std::array<char, 4096> path;
+        const ssize_t size = ::readlinkat(::dirfd(dir.get()), entry->d_name, path.data(), path.size());
+        if (size > 0 && static_cast<std::size_t>(size) < path.size())
+            out.emplace_back(path.data(), static_cast<std::size_t>(size));
+    }
+    return out;
 }
 
 std::vector<pid_t> find_life_holders(const std::string& path) {
     std::vector<pid_t> out;
-    struct stat file{};
+    struct stat file {};
     if (::stat(path.c_str(), &file) != 0)
         return out;
     for (pid_t pid : all_pids())

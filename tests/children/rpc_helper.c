@@ -19,7 +19,7 @@
  *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
  * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more,
- * lives), mutter {ms} (answers nothing for so long, but says something now and then), ask {what} (asks the
+ * lives), close-input (closes its stdin, and lives on under --ignore-eof), mutter {ms} (answers nothing for so long, but says something now and then), ask {what} (asks the
  * host, answers with what it said), ask-alone {what} (the same, and does nothing else until then), pester
  * {count} (asks so often and reads no more), notify {method,count}, count (requests so far), cancelled (what
  * it was told to cancel, as it was told), health. */
@@ -310,6 +310,9 @@ static void handle(const char* text) {
     } else if (strcmp(method, "hang") == 0) {
         for (;;)
             pause();
+    } else if (id && strcmp(method, "close-input") == 0) {
+        close(STDIN_FILENO);
+        answer(id, "true");
     } else if (strcmp(method, "deaf") == 0) {
         if (id)
             answer(id, "true");

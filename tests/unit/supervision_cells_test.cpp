@@ -51,6 +51,9 @@ starting progress -> starting: arm stall +30000ms
 starting ready -> ready: cancel stall, arm steady +10000ms, tell_ready 7
 starting lost -> cleaning: count, cancel stall, fail_in_flight 7, end_now 7
 starting lost_final -> giving_up: count, cancel stall, fail_in_flight 7, end_now 7, tell_failed 7
+starting deaf -> cleaning: count, cancel stall, drain 7
+starting deaf_final -> giving_up: count, cancel stall, drain 7, tell_failed 7
+starting replaced -> cleaning: cancel stall, fail_in_flight 7, end_now 7
 starting shutdown -> closing: cancel stall, drain 7
 starting tree_gone -> spawning: count, cancel stall, fail_in_flight 7, end_now 7, spawn 8
 starting tree_gone_paced -> backoff: count, cancel stall, fail_in_flight 7, end_now 7, arm backoff +100ms
@@ -61,6 +64,9 @@ starting_unheld progress -> starting_unheld: arm stall +30000ms
 starting_unheld ready -> ready_unheld: cancel stall, arm steady +10000ms, tell_ready 7
 starting_unheld lost -> stopping: count, cancel linger, cancel stall, fail_in_flight 7, end_now 7
 starting_unheld lost_final -> giving_up: count, cancel linger, cancel stall, fail_in_flight 7, end_now 7, tell_failed 7
+starting_unheld deaf -> stopping: count, cancel linger, cancel stall, drain 7
+starting_unheld deaf_final -> giving_up: count, cancel linger, cancel stall, drain 7, tell_failed 7
+starting_unheld replaced -> stopping: cancel linger, cancel stall, fail_in_flight 7, end_now 7
 starting_unheld linger_over -> stopping: cancel stall, drain 7
 starting_unheld shutdown -> closing: cancel linger, cancel stall, drain 7
 starting_unheld tree_gone -> idle: count, cancel linger, cancel stall, fail_in_flight 7, end_now 7, fail_in_flight 7
@@ -71,6 +77,9 @@ ready last_release_linger -> ready_unheld: arm linger +5000ms
 ready steady -> ready: forget
 ready lost -> cleaning: count, cancel steady, fail_in_flight 7, end_now 7
 ready lost_final -> giving_up: count, cancel steady, fail_in_flight 7, end_now 7, tell_failed 7
+ready deaf -> cleaning: count, cancel steady, drain 7
+ready deaf_final -> giving_up: count, cancel steady, drain 7, tell_failed 7
+ready replaced -> cleaning: cancel steady, fail_in_flight 7, end_now 7
 ready shutdown -> closing: cancel steady, drain 7
 ready tree_gone -> spawning: count, cancel steady, fail_in_flight 7, end_now 7, spawn 8
 ready tree_gone_paced -> backoff: count, cancel steady, fail_in_flight 7, end_now 7, arm backoff +100ms
@@ -80,6 +89,9 @@ ready_unheld hold_paced -> ready: cancel linger
 ready_unheld steady -> ready_unheld: forget
 ready_unheld lost -> stopping: count, cancel linger, cancel steady, fail_in_flight 7, end_now 7
 ready_unheld lost_final -> giving_up: count, cancel linger, cancel steady, fail_in_flight 7, end_now 7, tell_failed 7
+ready_unheld deaf -> stopping: count, cancel linger, cancel steady, drain 7
+ready_unheld deaf_final -> giving_up: count, cancel linger, cancel steady, drain 7, tell_failed 7
+ready_unheld replaced -> stopping: cancel linger, cancel steady, fail_in_flight 7, end_now 7
 ready_unheld linger_over -> stopping: cancel steady, drain 7
 ready_unheld shutdown -> closing: cancel linger, cancel steady, drain 7
 ready_unheld tree_gone -> idle: count, cancel linger, cancel steady, fail_in_flight 7, end_now 7, fail_in_flight 7
@@ -243,6 +255,11 @@ Event event_for(Trigger trigger) {
     case Trigger::lost:
     case Trigger::lost_final:
         return Event::of_exit(current, {FailureKind::exited, 3});
+    case Trigger::deaf:
+    case Trigger::deaf_final:
+        return Event::of(EventKind::input_closed, current);
+    case Trigger::replaced:
+        return Event::of(EventKind::replace, current);
     case Trigger::linger_over:
         return Event::of_timer(Timer::linger);
     case Trigger::backoff_over:
@@ -272,7 +289,8 @@ Scene scene_for(HelperPhase phase, Trigger trigger) {
     state.phase = phase;
     state.generation = current;
     state.holds = fitting_holds(phase, trigger);
-    const bool final = trigger == Trigger::lost_final || trigger == Trigger::spawn_failed_final;
+    const bool final = trigger == Trigger::lost_final || trigger == Trigger::deaf_final ||
+                       trigger == Trigger::spawn_failed_final;
     const bool paced_tree = trigger == Trigger::tree_gone_paced;
     const bool forgets = trigger == Trigger::retry || trigger == Trigger::retry_unheld ||
                          trigger == Trigger::steady || trigger == Trigger::hold;
@@ -317,8 +335,8 @@ TEST(SupervisionTable, EveryCellDoesWhatIsWritten) {
     EXPECT_EQ(used.size(), expected.size()) << "a listed cell names no phase or trigger";
 }
 
-// Replacement is a matter of where the process is: what runs is lost, what is asked for is lost when it runs,
-// and there is nothing to replace elsewhere.
+// Replacement is a matter of where the process is: what runs is ended, what is asked for is ended when it
+// runs, and there is nothing to replace elsewhere. It is never a failure.
 TEST(SupervisionTable, ReplaceInEveryPhase) {
     for (std::size_t p = 0; p < phase_count; ++p) {
         const auto phase = static_cast<HelperPhase>(p);
@@ -328,6 +346,7 @@ TEST(SupervisionTable, ReplaceInEveryPhase) {
         const Process process = facts_of(phase).process;
         EXPECT_EQ(result.effects.has(EffectKind::end_now), process == Process::running) << name_of(phase);
         EXPECT_EQ(result.state.unwanted, process == Process::asked ? current : 0U) << name_of(phase);
+        EXPECT_EQ(result.state.backoff.in_a_row(), 0U) << name_of(phase);
         if (process == Process::asked) {
             const Step there =
                 step(result.state, Event::of(EventKind::spawned, current), now, 0.5, scene.policy);

@@ -29,6 +29,8 @@ struct World {
     bool tree = false;
     bool alive = false;
     bool told_to_end = false;
+    bool deaf = false;         // it lives, and has closed its input
+    Generation not_wanted = 0; // somebody asked for another than this one
     int spawns = 0;
     std::string wrong; // the first broken promise
 
@@ -80,11 +82,15 @@ public:
             if (event.kind == EventKind::spawned) {
                 world.asked = false;
                 world.tree = world.alive = true;
-                world.told_to_end = false;
+                world.told_to_end = world.deaf = false;
             } else if (event.kind == EventKind::spawn_failed) {
                 world.asked = false;
             } else if (event.kind == EventKind::exited) {
                 world.alive = false;
+            } else if (event.kind == EventKind::input_closed) {
+                world.deaf = true;
+            } else if (event.kind == EventKind::replace && (world.asked || world.alive)) {
+                world.not_wanted = before;
             } else if (event.kind == EventKind::tree_gone) {
                 world.tree = world.alive = world.told_to_end = false;
             }
@@ -119,6 +125,7 @@ public:
             may(Event::of_progress(generation, world.state.progress + 1));
             may(Event::of(EventKind::health_missed, generation));
             may(Event::of(EventKind::answered, generation));
+            may(Event::of(EventKind::input_closed, generation));
         }
         if (world.tree)
             may(Event::of(EventKind::tree_gone, generation));
@@ -175,8 +182,10 @@ public:
             return cat("held, and rests in ", name_of(rest.state.phase), " without a ready helper");
         if (rest.state.holds == 0 && (rest.tree || rest.asked))
             return cat("not held, and a process stays in ", name_of(rest.state.phase));
-        if (rest.state.phase == HelperPhase::ready && rest.state.generation == rest.state.unwanted)
+        if (rest.state.phase == HelperPhase::ready && rest.state.generation == rest.not_wanted)
             return "the generation that was to be replaced is there";
+        if (rest.state.phase == HelperPhase::ready && rest.deaf)
+            return "called ready, and nothing can be asked of it";
         World left = world;
         while (left.state.holds > 0 && left.wrong.empty())
             left = after(left, Event::of(EventKind::release));
@@ -274,7 +283,8 @@ auto key_of(const World& world, const SupervisionPolicy& policy) {
     return std::tuple(state.phase, state.holds, world.asked, world.tree, world.alive, world.told_to_end,
                       armed, std::min(verdict.in_a_row, 4U), std::min(verdict.in_window, 4U),
                       world.now<state.not_before, state.health_misses, state.generation> 1,
-                      state.generation > 0 && state.unwanted == state.generation);
+                      state.generation > 0 && state.unwanted == state.generation, world.deaf,
+                      state.generation > 0 && world.not_wanted == state.generation);
 }
 
 struct Exploration {

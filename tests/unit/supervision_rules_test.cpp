@@ -142,6 +142,42 @@ TEST(Supervision, ReplacingWhatIsBeingStartedIsRememberedUntilItRuns) {
     EXPECT_EQ(story.spawns, 2);
 }
 
+TEST(Supervision, ReplacingIsNoFailureHoweverOften) {
+    Story story;
+    story.policy.backoff.max_failures = 3;
+    story.start();
+    for (Generation one = 1; one <= 20; ++one) {
+        story.tell(Event::of(EventKind::replace, one)).tree_gone();
+        ASSERT_EQ(story.state.phase, HelperPhase::spawning) << "at once, and not after a pause: " << one;
+        story.spawned().ready();
+    }
+    EXPECT_EQ(story.spawns, 21);
+    EXPECT_EQ(story.state.backoff.in_a_row(), 0U);
+    // A crash among them counts as the one it is.
+    story.exited().tree_gone();
+    EXPECT_EQ(story.state.failures_in_a_row, 1U);
+    EXPECT_EQ(story.state.failures_in_window, 1U);
+}
+
+TEST(Supervision, OneThatClosesItsInputHasTimeForItsAnswersAndIsReplaced) {
+    Story story;
+    story.policy.backoff.max_failures = 3;
+    story.start().tell(Event::of(EventKind::input_closed, 1));
+    EXPECT_EQ(story.state.phase, HelperPhase::cleaning);
+    EXPECT_TRUE(story.last.has(EffectKind::drain));
+    EXPECT_FALSE(story.last.has(EffectKind::fail_in_flight)) << "what it has read it may still answer";
+    EXPECT_EQ(story.state.failure.kind, FailureKind::input_closed);
+    story.exited(0).tree_gone();
+    EXPECT_EQ(story.spawns, 2);
+    // One that always does so is given up, as any other that fails.
+    story.spawned().tell(Event::of(EventKind::input_closed, 2)).tree_gone();
+    story.now = story.due(Timer::backoff);
+    story.timer(Timer::backoff).spawned().tell(Event::of(EventKind::input_closed, 3));
+    EXPECT_TRUE(story.last.has(EffectKind::tell_failed));
+    story.tree_gone();
+    EXPECT_EQ(story.state.phase, HelperPhase::failed);
+}
+
 TEST(Supervision, ReplacingAStartThatFailsOrIsGivenUpAsksForNothingMore) {
     Story failed;
     failed.hold().tell(Event::of(EventKind::replace, 1)).tell(Event::of_spawn_failed(1, 11, false));

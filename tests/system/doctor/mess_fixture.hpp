@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -63,6 +64,49 @@ protected:
         auto report = examine(options);
         EXPECT_TRUE(report) << report.error().message;
         return report.value_or(Report{});
+    }
+
+    // Looks until what `enough` asks for is seen. What waits for a processor all the time is not called idle,
+    // and on a crowded machine that may be anybody for a while: so a true finding is one of some look, while
+    // a false one is wrong at any.
+    template <class Enough>
+    [[nodiscard]] Report examined_until(Enough enough) const {
+        Report report;
+        const bool seen = harness::eventually(harness::Deadline::in(60s), [&] {
+            report = examined();
+            return enough(report) || HasFailure();
+        });
+        EXPECT_TRUE(seen) << "not seen at any look:\n" << to_text(report);
+        return report;
+    }
+    [[nodiscard]] static std::set<int> proven_orphans(const Report& report) {
+        std::set<int> out;
+        for (const core::Finding& finding : report.findings)
+            if (finding.reapable())
+                out.insert(finding.pids.begin(), finding.pids.end());
+        return out;
+    }
+    // Those of the mess that are.
+    [[nodiscard]] std::set<int> true_orphans() const {
+        std::set<int> out;
+        for (const Truth& truth : truths)
+            if (truth.expectation == "orphaned!")
+                out.insert(truth.pids.begin(), truth.pids.end());
+        return out;
+    }
+    // A look at which all true orphans are proven, and never one that is none.
+    [[nodiscard]] Report all_proven() const {
+        const std::set<int> all = true_orphans();
+        return examined_until([&](const Report& report) {
+            const std::set<int> proven = proven_orphans(report);
+            EXPECT_TRUE(std::ranges::includes(all, proven)) << to_text(report);
+            return proven == all;
+        });
+    }
+    // A look at which this one is proven.
+    [[nodiscard]] Report proven(int pid) const {
+        return only(
+            examined_until([&](const Report& report) { return proven_orphans(report).contains(pid); }), pid);
     }
 
     // Only this one finding, so that a test ends nothing else.

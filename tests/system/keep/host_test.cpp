@@ -228,6 +228,44 @@ TEST_F(AsInit, OrphansOfTheHelperAreReapedWhileItRuns) {
     EXPECT_TRUE(unshare.wait(Deadline::in(patience)));
 }
 
+class StoppedKeeper : public Keep {};
+
+// A keeper that somebody has stopped sees nothing. The front sees it, too, and continues it.
+TEST_F(StoppedKeeper, G4ItsDeathEndsTheTreeOfAStoppedKeeper) {
+    for (const char* input : {"--null", "--socket"}) {
+        scene.start({.host = {input}, .holdfast = quickly, .command = home.animal("setsid_daemon")});
+        ASSERT_FALSE(HasFatalFailure());
+        scene.keeper().freeze();
+        ASSERT_TRUE(scene.host().kill());
+        expect_nothing_left();
+    }
+}
+
+// Stopped after its front has died: the next start continues it.
+TEST_F(StoppedKeeper, G2TheNextStartContinuesOneThatHasLostItsFront) {
+    scene.start(
+        {.host = {"--null"}, .holdfast = {"--stop", "term:5s,kill"}, .command = home.animal("term_ignorer")});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.front().signal(SIGKILL);
+    ASSERT_TRUE(scene.front().ended());
+    scene.keeper().freeze();
+    EXPECT_TRUE(holdfast({"run", "--host", "none", "--", "/bin/true"}).status.exited_with(0));
+    ASSERT_TRUE(scene.host().kill());
+    expect_nothing_left();
+}
+
+TEST_F(StoppedKeeper, G11AStopEndsTheTreeOfAStoppedKeeper) {
+    scene.start({.host = {"--null"},
+                 .holdfast = Words{"--name", "frozen"} + quickly,
+                 .command = home.animal("term_ignorer")});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.keeper().freeze();
+    EXPECT_TRUE(holdfast({"stop", "frozen"}).status.exited_with(0));
+    EXPECT_FALSE(is_alive(scene.animals().front()));
+    ASSERT_TRUE(scene.host().kill());
+    expect_nothing_left();
+}
+
 } // namespace
 
 } // namespace holdfast::harness

@@ -1,8 +1,10 @@
 // Slots whose guards were killed, or are ended by somebody who knows only the slot: nothing is left behind,
 // and nothing stays in the way.
+#include "holdfast/slot.hpp"
 #include "keep/fixture.hpp"
 
 #include <filesystem>
+#include <future>
 
 namespace holdfast::harness {
 
@@ -10,12 +12,18 @@ namespace {
 
 class LeftSlot : public Keep {
 protected:
-    // A leader that holds the slot's life, and a daemon of it that holds nothing. Both ignore TERM.
+    // A leader that holds the slot's life, and a daemon of it that holds nothing. Both ignore TERM, so a
+    // sweep takes two seconds.
     void start_daemon(const Words& options, const std::string& animal = "setsid_daemon") {
+        start(options, sh("trap '' TERM; exec \"$@\"", home.animal(animal)));
+    }
+    // The same with ears.
+    void start_quick_daemon(const Words& options) { start(options, home.animal("setsid_daemon")); }
+    void start(const Words& options, const Words& command) {
         scene.start(
             {.host = {"--null"},
              .holdfast = Words{"--stop", "term:60s,kill", "--contain", "plain", "--slot", "left"} + options,
-             .command = sh("trap '' TERM; exec \"$@\"", home.animal(animal))});
+             .command = command});
     }
     std::string shared_directory() const {
         const std::string path = home.dir().file("shared");
@@ -75,6 +83,113 @@ TEST_F(LeftSlot, G11AStopOfTheSlotEndsThoseToThatHoldNothing) {
     for (const pid_t one : scene.animals())
         EXPECT_FALSE(is_alive(one)) << "said to be stopped: " << one;
     EXPECT_EQ(ps(), "[]\n");
+}
+
+// One that waits already when both are killed is the next start, too: it ends what they left, and goes on.
+class WaitingForLeftSlot : public LeftSlot {
+protected:
+    void start_waiter(const Words& options) {
+        waiting.start({.holdfast = Words{"--slot", "left"} + options,
+                       .command = sh("echo it runs"),
+                       .wait_ready = false});
+        ASSERT_FALSE(HasFatalFailure());
+        ASSERT_TRUE(
+            eventually(Deadline::in(patience), [&] { return !descendants(waiting.front().pid()).empty(); }));
+    }
+    void expect_it_follows() {
+        EXPECT_EQ(waiting.status(), 0);
+        ASSERT_TRUE(scene.host().kill());
+        ASSERT_TRUE(waiting.host().kill());
+        expect_nothing_left();
+    }
+    Scene waiting{home};
+};
+
+TEST_F(WaitingForLeftSlot, G2AStartThatWaitsAlreadySweepsWhenBothGuardsAreKilled) {
+    start_quick_daemon({});
+    ASSERT_FALSE(HasFatalFailure());
+    start_waiter({"--if-held", "wait"});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.kill_both_guards();
+    expect_it_follows();
+    EXPECT_NE(events().find("\"reaped\""), std::string::npos);
+}
+
+TEST_F(WaitingForLeftSlot, G2SoItDoesWhenTheKeeperIsKilledLongAfterTheFront) {
+    start_daemon({});
+    ASSERT_FALSE(HasFatalFailure());
+    start_waiter({"--if-held", "wait"});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.front().signal(SIGKILL);
+    ASSERT_TRUE(scene.front().ended());
+    EXPECT_FALSE(waiting.front().ended(Deadline::in(500ms))) << "the keeper ends its tree, in its own time";
+    EXPECT_TRUE(is_alive(scene.animals().front()));
+    scene.keeper().signal(SIGKILL);
+    expect_it_follows();
+}
+
+// Who waits for leftovers, or for an owner that is leaving, waits for a while only, but does the same.
+TEST_F(WaitingForLeftSlot, G2AStartThatWaitsForLeftoversSweepsWhenTheirKeeperIsKilled) {
+    for (const char* policy : {"refuse", "attach"}) {
+        start_daemon({});
+        ASSERT_FALSE(HasFatalFailure());
+        scene.front().signal(SIGKILL);
+        ASSERT_TRUE(scene.front().ended());
+        start_waiter({"--if-held", policy, "--wait", "1h"});
+        ASSERT_FALSE(HasFatalFailure());
+        scene.keeper().signal(SIGKILL);
+        expect_it_follows();
+    }
+}
+
+// Under replace, too, those go that hold nothing; and a slow start that has died is not waited for.
+TEST_F(WaitingForLeftSlot, G2AReplacementThatIsPatientWithAStartSweepsWhenBothGuardsAreKilled) {
+    start_quick_daemon({"--ready", "notify"});
+    ASSERT_FALSE(HasFatalFailure());
+    start_waiter({"--if-held", "replace", "--stall", "1h"});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.kill_both_guards();
+    expect_it_follows();
+}
+
+// From another profile, and in a host of its own: the leftovers themselves say whose they are.
+TEST_F(LeftSlot, G2TheLibraryEndsWhatNobodyGuardsWhileItWaits) {
+    const std::string directory = shared_directory();
+    for (const bool waits_already : {true, false}) {
+        start_quick_daemon({"--slot-dir", directory});
+        ASSERT_FALSE(HasFatalFailure());
+        if (!waits_already)
+            scene.kill_both_guards();
+        auto waiter = std::async(std::launch::async, [&] {
+            return acquire({.directory = directory, .name = "left"},
+                           {.if_held = IfHeld::wait, .wait = Millis{20'000}});
+        });
+        if (waits_already) {
+            EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
+            scene.kill_both_guards();
+        }
+        auto got = waiter.get();
+        ASSERT_TRUE(got) << got.error().message;
+        EXPECT_TRUE(got->ownership);
+        ASSERT_TRUE(scene.host().kill());
+        expect_nothing_left();
+    }
+}
+
+// Negative control: as long as the keeper lives, who only waits touches nobody.
+TEST_F(LeftSlot, WhatAKeeperGuardsIsLeftToIt) {
+    const std::string directory = shared_directory();
+    scene.start({.holdfast = {"--slot", "left", "--slot-dir", directory, "--stop", "term:60s,kill"},
+                 .command = home.animal("term_ignorer")});
+    ASSERT_FALSE(HasFatalFailure());
+    scene.front().signal(SIGKILL);
+    ASSERT_TRUE(scene.front().ended());
+    auto got =
+        acquire({.directory = directory, .name = "left"}, {.if_held = IfHeld::wait, .wait = Millis{300}});
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, Errc::orphaned);
+    EXPECT_TRUE(is_alive(scene.animals().front())) << "its keeper lives, and has time";
+    EXPECT_TRUE(scene.keeper().alive());
 }
 
 // A wrong word is found before anybody is swept.

@@ -178,6 +178,37 @@ TEST_F(Registry, ALogIsACopyOfStderr) {
     EXPECT_TRUE(holdfast({"logs", "silent"}).status.exited_with(3));
 }
 
+// Logs of the ended make way for new ones: the oldest beyond a hundred. One that is being written stays.
+TEST_F(Registry, LogsAreBounded) {
+    namespace fs = std::filesystem;
+    const fs::path directory = home.path() + "/state/default/logs";
+    auto running = guarded({"--name", "writer", "--log"}, "echo_server");
+    const auto kept = registry_ids(home);
+    ASSERT_EQ(kept.size(), 1U);
+    const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(24 * 365);
+    fs::last_write_time(directory / (kept[0] + ".log"), long_ago);
+    for (int i = 0; i < 150; ++i) {
+        const fs::path log = directory / (std::to_string(100000000000 + i) + ".log");
+        ASSERT_TRUE(write_file(log.string(), "text"));
+        ASSERT_TRUE(write_file(log.string() + ".1", "text"));
+        fs::last_write_time(log, long_ago + std::chrono::hours(1 + i));
+        fs::last_write_time(log.string() + ".1", long_ago + std::chrono::hours(1 + i));
+    }
+    const auto count_logs = [&] {
+        return std::distance(fs::directory_iterator(directory), fs::directory_iterator());
+    };
+    // Who reads removes nothing.
+    EXPECT_TRUE(holdfast({"logs", "writer"}).status.exited_with(0));
+    EXPECT_EQ(count_logs(), 301);
+    EXPECT_TRUE(holdfast({"run", "--log", "--name", "next", "--", "/bin/true"}).status.exited_with(0));
+    EXPECT_EQ(count_logs(), 2 * 100 + 2) << "a hundred and the one that runs, when another one came";
+    EXPECT_TRUE(fs::exists(directory / (kept[0] + ".log"))) << "it is being written";
+    EXPECT_TRUE(fs::exists(directory / "100000000149.log.1"));
+    EXPECT_FALSE(fs::exists(directory / "100000000049.log"));
+    EXPECT_FALSE(fs::exists(directory / "100000000049.log.1"));
+    EXPECT_TRUE(holdfast({"logs", "next"}).status.exited_with(0));
+}
+
 TEST_F(Registry, ALogIsBoundedAndAHostThatDoesNotReadBlocksNobody) {
     // 20 MB of stderr into a pipe that nobody reads: the helper still ends, and the log keeps the newest
     // part.

@@ -314,22 +314,49 @@ TEST_F(SlotCli, ANameThatLooksLikeAnOptionIsRefused) {
     EXPECT_TRUE(has(ran.err, "starts with a dash")) << ran.err;
 }
 
-TEST_F(SlotCli, CompletionOffersTheSlotsThatAreThere) {
+// What a shell offers after these words.
+class Completion : public SlotCli {
+protected:
+    std::string offered(const std::string& words) const {
+        auto spec = home.command({});
+        spec.argv = {
+            "/bin/bash", "-c",
+            "PATH=$1:$PATH; source <(holdfast completion bash); COMP_WORDS=(holdfast " + words +
+                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _holdfast; printf '<%s>' \"${COMPREPLY[@]}\"",
+            "bash", bin_dir()};
+        const auto out = run_to_end(spec, Deadline::in(patience));
+        EXPECT_TRUE(out) << out.error().message;
+        return out ? out->out + out->err : "";
+    }
+};
+
+TEST_F(Completion, OffersTheSlotsThatAreThere) {
     EXPECT_TRUE(holdfast({"run", "--slot", "alpha", "--", "/bin/true"}).status.exited_with(0));
     EXPECT_TRUE(holdfast({"run", "--slot", "beta", "--", "/bin/true"}).status.exited_with(0));
-    for (const std::string& words :
-         {std::string("status"), std::string("stop"), std::string("wait"), std::string("run --slot")}) {
-        auto spec = home.command({});
-        spec.argv = {"/bin/bash", "-c",
-                     "PATH=$1:$PATH; source <(holdfast completion bash); COMP_WORDS=(holdfast " + words +
-                         " ''); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _holdfast; echo \" ${COMPREPLY[*]} \"",
-                     "bash", bin_dir()};
-        const auto offered = run_to_end(spec, Deadline::in(patience));
-        ASSERT_TRUE(offered) << offered.error().message;
-        EXPECT_TRUE(has(offered->out, " alpha beta ")) << words << ": " << offered->out << offered->err;
-    }
+    for (const char* words : {"status ''", "wait ''", "run --slot ''"})
+        EXPECT_TRUE(has(offered(words), "<alpha><beta>")) << words << ": " << offered(words);
+    EXPECT_FALSE(has(offered("stop ''"), "<alpha>")) << "there is nothing to stop";
+    EXPECT_FALSE(has(offered("-p other status ''"), "<alpha>"));
+    EXPECT_FALSE(has(offered("status -p other ''"), "<alpha>"));
     for (const char* shell : {"zsh", "fish"})
-        EXPECT_GE(count(holdfast({"completion", shell}).out, "_holdfast_slots"), 5U) << shell;
+        EXPECT_GE(count(holdfast({"completion", shell}).out, "_holdfast_names"), 6U) << shell;
+}
+
+TEST_F(Completion, OffersHelpersByNameAndById) {
+    Child plain = hold("one", {"sleep", "1000"}, {"--name", "my helper"});
+    Child logged = hold("two", {"sleep", "1000"}, {"--name", "teller", "--log"});
+    const auto ids = registry_ids(home);
+    ASSERT_EQ(ids.size(), 2U);
+    const std::string stop = offered("stop ''");
+    for (const std::string& name : {std::string("one"), std::string("two"), std::string("my\\ helper"),
+                                    std::string("teller"), ids[0], ids[1]})
+        EXPECT_TRUE(has(stop, "<" + name + ">")) << name << " in " << stop;
+    EXPECT_EQ(offered("stop te"), "<teller>");
+    EXPECT_EQ(offered("stop --now my"), "<my\\ helper>");
+    const std::string logs = offered("logs ''");
+    EXPECT_TRUE(has(logs, "<teller>")) << logs;
+    EXPECT_FALSE(has(logs, "my")) << "it has no log: " << logs;
+    EXPECT_TRUE(has(offered("stop -p other t"), "<>")) << "in another profile there is nobody";
 }
 
 } // namespace

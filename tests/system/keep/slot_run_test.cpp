@@ -66,12 +66,15 @@ TEST_F(SlotRun, AStalledStarterIsReplaced) {
     expect_nothing_left();
 }
 
-// By a start of the profile they are swept (left_slot_test.cpp); another profile knows nothing but the slot.
+// Those that nobody guards are ended by whoever comes (left_slot_test.cpp); what a keeper guards is waited
+// for.
 TEST_F(SlotRun, LeftoversAreNamedAndEndedByAReplacement) {
-    hold("term_ignorer");
+    scene.start(
+        {.holdfast = {"--slot", "one", "--stop", "term:60s,kill"}, .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
     const std::string left = std::to_string(scene.animals().front());
-    scene.kill_both_guards();
+    scene.front().signal(SIGKILL);
+    ASSERT_TRUE(scene.front().ended());
     const auto status = holdfast({"status", "one"});
     EXPECT_TRUE(status.status.exited_with(4)) << status.out << status.err;
     EXPECT_NE((status.out + status.err).find(left), std::string::npos) << status.out;

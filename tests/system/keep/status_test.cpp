@@ -1,6 +1,8 @@
 // The command is the command's own: its words, its streams, its exit status.
 #include "keep/fixture.hpp"
 
+#include <filesystem>
+
 #include <regex>
 
 #include <sys/stat.h>
@@ -138,6 +140,41 @@ TEST_F(Keep, WorksWithoutStreams) {
         holdfast({"run", "--", "/bin/sh", "-c", "exec <&- >&- 2>&-; exec \"$0\" run -- /bin/sh -c 'exit 6'",
                   program("holdfast")});
     EXPECT_TRUE(ran.status.exited_with(6)) << to_string(ran.status);
+}
+
+// An option that would do nothing is told, before anything is started.
+TEST_F(Keep, WordsThatWouldDoNothingAreRefused) {
+    struct Case {
+        Words words;
+        std::string told; // empty: it does something
+    };
+    const std::vector<Case> cases{
+        {{"--restart-delay", "1s"}, "--restart-delay does nothing without --restart"},
+        {{"--restart-max", "3"}, "--restart-max does nothing without --restart"},
+        {{"--restart", "never", "--restart-max", "3"}, "--restart-max does nothing without --restart"},
+        {{"--slot", "one", "--stall", "1s"}, "--stall does nothing without --if-held replace"},
+        {{"--slot", "one", "--if-held", "wait", "--stall", "1s"},
+         "--stall does nothing without --if-held replace"},
+        {{"--json"}, "--json does nothing without --if-held attach"},
+        {{"--slot", "one", "--if-held", "wait", "--json"}, "--json does nothing without --if-held attach"},
+        {{"--stop", "now", "--grace", "1s"}, "--grace does nothing without a term stage"},
+        {{"--stop", "eof:1s,kill", "--slot", "one", "--grace", "1s"},
+         "--grace does nothing without a term stage"},
+        {{"--contain", "pidns", "--spare", "adb"}, "--spare and --contain pidns do not go together"},
+        {{"--stall", "1s"}, "--stall goes with --slot NAME"},
+        {{"--restart", "always", "--restart-delay", "1ms", "--restart-max", "1"}, ""},
+        {{"--slot", "one", "--if-held", "replace", "--stall", "1s", "--stop", "now", "--grace", "1s"}, ""},
+        {{"--slot", "one", "--if-held", "attach", "--json", "--wait", "1s"}, ""},
+        {{"--grace", "1s", "--spare", "adb"}, ""},
+    };
+    const std::string mark = home.dir().file("ran");
+    for (const Case& one : cases) {
+        std::filesystem::remove(mark);
+        const auto ran = holdfast(Words{"run"} + one.words + Words{"--"} + sh("touch \"$1\"", {mark}));
+        EXPECT_EQ(ran.status.exited_with(64), !one.told.empty()) << one.words.front() << ": " << ran.err;
+        EXPECT_NE(ran.err.find(one.told), std::string::npos) << one.told << " in " << ran.err;
+        EXPECT_EQ(std::filesystem::exists(mark), one.told.empty()) << one.words.front() << ran.err;
+    }
 }
 
 } // namespace

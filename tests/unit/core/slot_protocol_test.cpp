@@ -95,7 +95,7 @@ const Row expected[] = {
       no,
       no,
       no,
-      {waiting, Do::keep_watching},
+      {waiting, Do::see_to_leftovers},
       to_door,
       {waiting, Do::look_outside},
       no,
