@@ -172,8 +172,8 @@ TEST_F(Cells, APatientContenderFindsANewerOwner) {
     EXPECT_EQ(next.ask("heard"), "heard 0 0");
 }
 
-// Nothing but the lock tells it: no word of the owner, no time that is up.
-TEST_F(Cells, APatientContenderIsGrantedTheLifeOfAnOwnerThatDied) {
+// Nothing but the lock tells it: no word of the owner, nor its end, no time that is up.
+TEST_F(Cells, APatientContenderIsGrantedTheLifeOfAnOwnerThatLetsGo) {
     Actor owner = actor(), patient = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     patient.tell("acquire replace stall=60000");
@@ -181,7 +181,7 @@ TEST_F(Cells, APatientContenderIsGrantedTheLifeOfAnOwnerThatDied) {
     ASSERT_TRUE(harness::eventually(soon(), [&] {
         return harness::read_file(call).value_or("").starts_with(std::to_string(SYS_poll) + " ");
     })) << "it waits in poll, and nowhere else";
-    owner.kill();
+    ASSERT_EQ(owner.ask("release"), "ok");
     EXPECT_EQ(patient.hear(), "owned 2");
 }
 
