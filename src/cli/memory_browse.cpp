@@ -9,6 +9,7 @@
 #include "core/printable.hpp"
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
