@@ -10,18 +10,23 @@
 
 namespace holdfast::memory {
 
+// Called before each step with its place: step(1, 3, "tables").
+using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
+// Called by a step that goes through the rows of a large store, with those done and all there are.
+using MigrationRows = std::function<void(std::int64_t done, std::int64_t rows, const char* name)>;
+
 struct Migration {
     int number;       // 1, 2, 3 … without gaps
     const char* name; // for people
     bool breaking;    // rewrites or drops data: a backup is made first
     const char* sql;
+    // Run behind `sql` in the same transaction: the work of a step on a large store, which tells how far it
+    // is.
+    Result<void> (*then)(Database& database, const MigrationRows& tell, const char* name) = nullptr;
 };
 
 // All steps of this version, in order.
 std::span<const Migration> migrations();
-
-// Called before each step with its place: step(1, 3, "tables").
-using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
 
 // Brings the database up to the last step. Each step is one transaction together with its number
 // (user_version), so a crash leaves either the step before or the step after. Before the first breaking step
@@ -29,6 +34,6 @@ using MigrationProgress = std::function<void(int step, int steps, const char* na
 // the new one gets a suffix). A database from a newer version is refused with Errc::unsupported and left
 // untouched.
 Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
-                     const MigrationProgress& progress);
+                     const MigrationProgress& progress, const MigrationRows& rows = {});
 
 } // namespace holdfast::memory
