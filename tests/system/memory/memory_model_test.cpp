@@ -301,7 +301,8 @@ TEST(MemoryModel, vectors_are_made_filtered_and_wiped) {
     wait_for_vectors(memory, 152);
     const auto hits = [&](const json::object& query) {
         std::vector<std::string> ids;
-        for (const auto& hit : memory.call("memory.search", query).at("result").at("hits").as_array())
+        const auto answer = memory.call("memory.search", query);
+        for (const auto& hit : answer.at("result").at("hits").as_array())
             ids.emplace_back(hit.at("refId").as_string());
         return ids;
     };
