@@ -60,6 +60,30 @@ TEST(MemoryRedact, secrets_go_and_the_rest_stays) {
         {R"({"password":"hunter2"})", "hunter2"},
         {R"({"passwd":"4839201748"})", "4839201748"},
         {R"({"passphrase":"correct horse battery staple"})", "horse"},
+        {"DB_PASSWORD=letmein", "letmein"},
+        {"host=db user=bob password=letmein dbname=x", "letmein"},
+        {"db:\n  password: letmein\n  user: bob", "letmein"},
+        {"SMTP_PASS=s3cr3tZ9x", "s3cr3t"},
+        {R"({"password": 12345678, "user":"x"})", "12345678"},
+        {"<password>letmein</password>", "letmein"},
+        {"tool --password s3cr3tZ9x run", "s3cr3t"},
+        {"machine api.example.org login bob password s3cr3tZ9x", "s3cr3t"},
+        {"Authorization: 0123456789abcdef0123456789abcdef", "0123456789"},
+        {"SECRET_KEY_BASE=0123456789abcdef0123456789abcdef", "0123456789"},
+        {"postgres://u:ab/cd9!x@db.example/x", "cd9"},
+        {"Cookie: sessionid=8f14e45fceea167a5a36dedd4bea2543; theme=dark", "8f14e45f"},
+        {"Set-Cookie: connect.sid=s%3Aj8f14e45fceea167a5a36ded.abcDEF; HttpOnly", "8f14e45f"},
+        {"https://x.blob.core.windows.net/c/b?sv=2020-08-04&sig=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MA%3D%3D",
+         "Zm9v"},
+        {"https://maps.example.org/x?key=abcDEF123456xyzABC90qq", "abcDEF"},
+        {"key-3ax6xnjp29jd6fds4gc373sgvjxteol0", "3ax6"},
+        {"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "ZnCjm1"},
+        {"Passwort: hunter2!x9", "hunter2"},
+        {"contraseña: hunter2!x9", "hunter2"},
+        {"mot de passe : hunter2!x9", "hunter2"},
+        {"我的密码：hunter2!x9", "hunter2"},
+        {"Пароль: hunter2!x9", "hunter2"},
+        {"password＝s3cr3tZ9x", "s3cr3t"},
     };
     for (const auto& secret : secrets) {
         const auto clean = redact(secret.text);
@@ -102,6 +126,24 @@ TEST(MemoryRedact, secrets_go_and_the_rest_stays) {
                              "the monkey key: banana1234",
                              "basic understanding1 of things",
                              "12:30 is 1794889764822:next",
+                             "let secret = process.env.SECRET_1;",
+                             "login(password=self.password2)",
+                             "connect(user=name, password=word)",
+                             "const apiKey = config.apiKeyV2;",
+                             "password: str = Field(min_length=8)",
+                             "  password: string;",
+                             "  password: SecretStr",
+                             "Password: required",
+                             "the password: short and long ones",
+                             "https://example.org:8080/a@b",
+                             "https://example.org/?key=value&sig=none",
+                             "sessionid=8f14e45fceea167a5a36dedd4bea2543",
+                             "the cookie recipe: flour=200g",
+                             "Authorization: AWS4-HMAC-SHA256 Credential=x",
+                             "fail=2 first_pass=3 bypass=yes",
+                             "--password-file /etc/passwords1",
+                             "la contraseña es secreta",
+                             "密码：必须填写",
                              R"({"password":"Your password must have at least eight characters."})",
                              "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"})
         EXPECT_EQ(redact(kept).text, kept);
@@ -142,6 +184,9 @@ TEST(MemoryRedact, a_member_is_judged_by_its_name) {
     for (const char* kept :
          {R"({"token":"refresh_token","password":"required"})", R"x({"secret":"get_secret_1()"})x"})
         EXPECT_EQ(cleaned(kept), kept);
+    EXPECT_EQ(cleaned(R"({"password":12345678,"page":12345678})"),
+              R"({"password":"[redacted:secret]","page":12345678})");
+    EXPECT_EQ(redact(R"({\"password\": 12345678})").text, R"({\"password\": \"[redacted:secret]\"})");
     EXPECT_EQ(cleaned(R"({"AKIAIOSFODNN7EXAMPLE":1})"), R"({"[redacted:aws-key]":1})");
     const auto once = cleaned(R"({"password":"hunter2hunter2"})");
     EXPECT_EQ(cleaned(once), once);

@@ -2,10 +2,12 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/text/letters.hpp"
 
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace holdfast::memory {
 
@@ -16,8 +18,15 @@ namespace {
 
 constexpr std::int64_t rest_ms = 15'000;              // for a server that failed
 constexpr std::int64_t batch_timeout_us = 60'000'000; // in the background there is time
+constexpr std::int64_t fair_us = 100'000;             // enough for a server that is there
+constexpr int most_missed = 3;                        // questions in a row that left less, and got no answer
 constexpr int batch = 32;
-constexpr std::size_t most_text = 8000; // bytes of a trace
+constexpr std::size_t most_text = 8000; // bytes of a trace, or of a question
+// A number of a vector takes some twenty characters. What is longer is no answer to us, and reading it would
+// cost the time that the question has.
+constexpr std::size_t most_answer_each = std::size_t{256} * 1024;
+
+constexpr double most_number = 1e18; // in a vector; its square must still be a number
 
 } // namespace
 
@@ -69,7 +78,8 @@ Result<std::vector<std::vector<float>>> Embedder::ask(const std::vector<std::str
                                                       std::int64_t deadline_us) {
     const json::object request{{"model", config_.embeddings_model},
                                {"input", json::array(texts.begin(), texts.end())}};
-    auto body = http_post(target_, config_.embeddings_key, json::serialize(request), deadline_us, stopping_);
+    auto body = http_post(target_, config_.embeddings_key, json::serialize(request),
+                          texts.size() * most_answer_each, deadline_us, stopping_);
     if (!body)
         return std::unexpected(std::move(body.error()));
     const auto odd = [] {
@@ -91,12 +101,15 @@ Result<std::vector<std::vector<float>>> Embedder::ask(const std::vector<std::str
             place >= vectors.size())
             return odd();
         for (const auto& number : numbers->get_array()) {
-            if (!number.is_number())
+            const double value = number.is_number() ? number.to_number<double>() : most_number * 2;
+            if (!(std::abs(value) <= most_number))
                 return odd();
-            vectors[place].push_back(static_cast<float>(number.to_number<double>()));
+            vectors[place].push_back(static_cast<float>(value));
         }
     }
-    if (std::ranges::any_of(vectors, [](const auto& vector) { return vector.empty(); }))
+    if (std::ranges::any_of(vectors, [&](const auto& vector) {
+            return vector.empty() || vector.size() != vectors[0].size();
+        }))
         return odd();
     return vectors;
 }
@@ -122,26 +135,43 @@ Result<bool> Embedder::embed_some() {
             if (!*row)
                 break;
             rows.push_back((*next)->integer(0));
-            auto text = cat((*next)->text(1), "\n", (*next)->text(2));
-            if (text.size() > most_text) {
-                text.resize(most_text);
-                while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
-                    text.pop_back();
-                if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0)
-                    text.pop_back();
-            }
-            texts.push_back(std::move(text));
+            const auto text = cat((*next)->text(1), "\n", (*next)->text(2));
+            texts.emplace_back(cut_at_character(text, most_text));
         }
     }
     if (rows.empty())
         return false;
     auto vectors = ask(texts, monotonic_us() + batch_timeout_us);
+    if (!vectors && vectors.error().code == Errc::protocol)
+        vectors = ask_each(texts);
     if (!vectors)
         return std::unexpected(std::move(vectors.error()));
+    const auto known = vectors_.dimension();
+    const auto given = std::ranges::find_if(*vectors, [](const auto& vector) { return !vector.empty(); });
+    if (known != 0 && given != vectors->end() && given->size() != known) {
+        if (auto cleared = vectors_.clear(); !cleared)
+            return std::unexpected(std::move(cleared.error()));
+        return fail(Errc::protocol, cat("the server's vectors have ", given->size(),
+                                        " numbers where they had ", known, ": all are made again"));
+    }
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (auto added = vectors_.append(rows[i], (*vectors)[i]); !added)
             return std::unexpected(std::move(added.error()));
     return rows.size() == batch;
+}
+
+Result<std::vector<std::vector<float>>> Embedder::ask_each(const std::vector<std::string>& texts) {
+    auto plain = ask({"memory"}, monotonic_us() + batch_timeout_us);
+    if (!plain)
+        return plain; // it is the server, and no text
+    std::vector<std::vector<float>> vectors;
+    for (const auto& text : texts) {
+        auto one = ask({text}, monotonic_us() + batch_timeout_us);
+        if (!one && one.error().code != Errc::protocol)
+            return one;
+        vectors.push_back(one ? std::move(one->front()) : std::vector<float>(plain->front().size()));
+    }
+    return vectors;
 }
 
 void Embedder::loop() {
@@ -157,7 +187,10 @@ void Embedder::loop() {
         if (rest_until_ms_ > monotonic_ms() || !work_)
             continue;
         work_ = false;
+        const bool remake = std::exchange(remake_, false);
         lock.unlock();
+        if (remake)
+            (void)vectors_.clear();
         auto more = embed_some();
         note(more ? Result<void>() : std::unexpected(more.error()));
         lock.lock();
@@ -166,11 +199,13 @@ void Embedder::loop() {
 }
 
 std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t most,
-                                        std::int64_t deadline_us, bool& cut) {
+                                        std::int64_t deadline_us, const VectorFile::AdmitRow& admit,
+                                        bool& cut) {
     const auto now = monotonic_us();
     auto until = now + config_.embeddings_timeout_ms * 1000;
-    if (deadline_us != 0) // the words need the rest of the time
-        until = std::min(until, now + (deadline_us - now) / 2);
+    const bool hurried = deadline_us != 0 && now + (deadline_us - now) / 2 < until;
+    if (hurried) // the words need the rest of the time
+        until = now + (deadline_us - now) / 2;
     {
         const std::lock_guard lock(mutex_);
         if (rest_until_ms_ > monotonic_ms())
@@ -178,12 +213,23 @@ std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t
     }
     if (vectors_.size() == 0 || until <= now)
         return {};
-    auto vector = ask({question}, until);
-    note(vector ? Result<void>() : std::unexpected(vector.error()));
-    if (!vector)
+    auto vector = ask({std::string(cut_at_character(question, most_text))}, until);
+    if (!vector && hurried && vector.error().code == Errc::timed_out && until - now < fair_us &&
+        ++missed_ < most_missed)
+        return {}; // it was given next to no time: that is no failure of the server, yet
+    missed_ = 0;
+    auto outcome = vector ? Result<void>() : std::unexpected(vector.error());
+    if (const auto known = vectors_.dimension(); vector && known != 0 && vector->front().size() != known) {
+        outcome = fail(Errc::protocol, cat("the server's vectors have ", vector->front().size(),
+                                           " numbers where they had ", known, ": all are made again"));
+        const std::lock_guard lock(mutex_);
+        work_ = remake_ = true;
+    }
+    note(outcome);
+    if (!outcome)
         return {};
     return vectors_.search(vector->front(), most, deadline_us == 0 ? 0 : now + (deadline_us - now) * 3 / 4,
-                           cut);
+                           admit, cut);
 }
 
 Embedder::Health Embedder::health() const {

@@ -26,10 +26,12 @@ public:
 
     // New rows may be there.
     void wake();
-    // The rows most like the question. Empty when the server does not answer in time; `cut` when not all was
-    // looked at.
+    // The row is gone, and so is what was made of it.
+    void forget(std::int64_t row) { vectors_.forget(row); }
+    // The rows most like the question, of those that `admit` lets in. Empty when the server does not answer
+    // in time; `cut` when not all was looked at.
     std::vector<VectorHit> search(const std::string& question, std::size_t most, std::int64_t deadline_us,
-                                  bool& cut);
+                                  const VectorFile::AdmitRow& admit, bool& cut);
     [[nodiscard]] double weight() const noexcept { return config_.embeddings_weight; }
 
     struct Health {
@@ -50,6 +52,9 @@ private:
         , vectors_(std::move(vectors)) {}
     void loop();
     Result<bool> embed_some();
+    // One text after another, for a batch that the server refused: a text that it does not take (too long, or
+    // nothing in it) has no vector, and holds up none of the others.
+    Result<std::vector<std::vector<float>>> ask_each(const std::vector<std::string>& texts);
     Result<std::vector<std::vector<float>>> ask(const std::vector<std::string>& texts,
                                                 std::int64_t deadline_us);
     void note(const Result<void>& outcome);
@@ -63,8 +68,10 @@ private:
     std::atomic<bool> stopping_ = false;
     bool work_ = true;
     std::int64_t rest_until_ms_ = 0; // after a failure
+    std::atomic<int> missed_ = 0;    // questions in a hurry without an answer, one after another
     std::int64_t last_ok_ms_ = 0;
     std::string last_error_;
+    bool remake_ = false; // the server's vectors have another dimension than those that are kept
     std::thread thread_;
 };
 

@@ -20,8 +20,6 @@ using core::cat;
 
 namespace {
 
-constexpr std::size_t most_answer = std::size_t{64} << 20;
-
 constexpr int slice_ms = 100;
 
 // False when the deadline came first, or it was given up.
@@ -102,7 +100,7 @@ Result<HttpTarget> parse_http(std::string_view url) {
 }
 
 Result<std::string> http_post(const HttpTarget& target, const std::string& bearer, std::string_view body,
-                              std::int64_t deadline_us, const std::atomic<bool>& give_up) {
+                              std::size_t most, std::int64_t deadline_us, const std::atomic<bool>& give_up) {
     const auto late = [&] {
         return fail(Errc::timed_out, cat(target.host, ":", target.port, " did not answer in time"));
     };
@@ -160,7 +158,10 @@ Result<std::string> http_post(const HttpTarget& target, const std::string& beare
     bool chunked = false;
     char chunk[16 * 1024];
     for (;;) {
-        if (head != std::string::npos && length != std::string::npos && answer.size() >= head + length)
+        // A server may leave the connection open although it was asked not to.
+        if (head != std::string::npos &&
+            (chunked ? std::string_view(answer).substr(head - 2).ends_with("\r\n0\r\n\r\n")
+                     : length != std::string::npos && answer.size() >= head + length))
             break;
         if (!wait_for(socket.get(), POLLIN, deadline_us, give_up))
             return late();
@@ -172,14 +173,16 @@ Result<std::string> http_post(const HttpTarget& target, const std::string& beare
         if (n == 0)
             break;
         answer.append(chunk, static_cast<std::size_t>(n));
-        if (answer.size() > most_answer)
-            return fail(Errc::protocol, "the answer is too long");
+        if (answer.size() > most ||
+            (head != std::string::npos && length != std::string::npos && length > most))
+            return fail(Errc::protocol, cat(target.host, ":", target.port, " gave too long an answer"));
         if (head == std::string::npos && (head = answer.find("\r\n\r\n")) != std::string::npos) {
             head += 4;
             const auto headers = lower(std::string_view(answer).substr(0, head));
-            chunked = headers.find("transfer-encoding: chunked") != headers.npos;
-            if (const auto at = headers.find("content-length:"); at != headers.npos)
-                length = std::strtoull(headers.c_str() + at + 15, nullptr, 10);
+            if (const auto at = headers.find("\r\ntransfer-encoding:"); at != headers.npos)
+                chunked = headers.substr(at, headers.find('\r', at + 2) - at).find("chunked") != headers.npos;
+            if (const auto at = headers.find("\r\ncontent-length:"); at != headers.npos)
+                length = std::strtoull(headers.c_str() + at + 17, nullptr, 10);
         }
     }
     if (head == std::string::npos || !answer.starts_with("HTTP/1."))
@@ -187,6 +190,9 @@ Result<std::string> http_post(const HttpTarget& target, const std::string& beare
     if (std::string_view(answer).substr(9, 3) != "200")
         return fail(Errc::protocol,
                     cat(target.host, ":", target.port, " answered ", std::string_view(answer).substr(9, 3)));
+    if (!chunked && length != std::string::npos && answer.size() < head + length)
+        return fail(Errc::protocol,
+                    cat(target.host, ":", target.port, " hung up in the middle of its answer"));
     if (chunked)
         return join_chunks(std::string_view(answer).substr(head));
     return answer.substr(head);

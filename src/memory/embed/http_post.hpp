@@ -21,8 +21,9 @@ struct HttpTarget {
 Result<HttpTarget> parse_http(std::string_view url);
 
 // The body of a 200 answer. `deadline_us`: monotonic. `give_up`, once true, ends the wait within a tenth of a
-// second. Errors: timed_out, io, protocol (another status, or no HTTP).
+// second. At most `most` bytes are read. Errors: timed_out, io, protocol (another status, too long, or no
+// HTTP).
 Result<std::string> http_post(const HttpTarget& target, const std::string& bearer, std::string_view body,
-                              std::int64_t deadline_us, const std::atomic<bool>& give_up);
+                              std::size_t most, std::int64_t deadline_us, const std::atomic<bool>& give_up);
 
 } // namespace holdfast::memory

@@ -6,7 +6,10 @@
 #include "sys/fd.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,24 +29,33 @@ public:
     VectorFile& operator=(VectorFile&&) = delete;
     VectorFile(const VectorFile&) = delete;
     VectorFile& operator=(const VectorFile&) = delete;
-    ~VectorFile();
+    ~VectorFile() = default;
 
     // The last row that is in it; 0: none. Rows come in growing order.
     [[nodiscard]] std::int64_t last_row() const;
     [[nodiscard]] std::size_t size() const;
-    // Makes it unit length and appends it. invalid_argument: another dimension than the ones before.
+    [[nodiscard]] std::uint32_t dimension() const; // 0: not known yet
+    // Makes it unit length and appends it. invalid_argument: another dimension than the ones before, or a
+    // number that is none. An empty vector stands for a row that has none: it is like nothing.
     Result<void> append(std::int64_t row, std::span<const float> vector);
-    // The `most` that are most like it, best first, of all there are. Stops at the deadline (monotonic; 0:
-    // none) and says so through `cut`.
+    // The row's vector is wiped, also one that is only about to be appended.
+    void forget(std::int64_t row);
+    // Throws all of them away: the next one may have another dimension.
+    Result<void> clear();
+    // The `most` that are most like it, best first, of all that `admit` lets in (empty: all). Stops at the
+    // deadline (monotonic; 0: none) and says so through `cut`. No lock is held meanwhile.
+    using AdmitRow = std::function<bool(std::int64_t row)>;
     std::vector<VectorHit> search(std::span<const float> query, std::size_t most, std::int64_t deadline_us,
-                                  bool& cut) const;
+                                  const AdmitRow& admit, bool& cut) const;
 
 private:
     VectorFile(sys::Fd file, std::string path)
         : file_(std::move(file))
         , path_(std::move(path)) {}
-    void remap() const;
+    struct Mapping;
+    [[nodiscard]] std::shared_ptr<const Mapping> mapping() const; // with mutex_ held
     [[nodiscard]] std::size_t record_bytes() const { return 8 + std::size_t{dimension_} * 4; }
+    [[nodiscard]] std::int64_t row_at(std::size_t record) const;
 
     sys::Fd file_;
     std::string path_;
@@ -51,8 +63,8 @@ private:
     std::uint32_t dimension_ = 0; // 0: not known yet
     std::size_t records_ = 0;
     std::int64_t last_row_ = 0;
-    mutable const char* mapped_ = nullptr;
-    mutable std::size_t mapped_bytes_ = 0;
+    std::set<std::int64_t> forgotten_; // rows behind the last one
+    mutable std::shared_ptr<const Mapping> mapped_;
 };
 
 } // namespace holdfast::memory

@@ -130,10 +130,13 @@ private:
     std::uint64_t lists_size_ = 0;
 };
 
-// Both return the path of the new file. Neighbouring segments in, one segment out.
-Result<std::string> write_segment(const std::string& directory, const GrowingPart& part);
+// Both return the path of the new file, which has nothing of the rows `without` (sorted). Neighbouring
+// segments in, one segment out.
+Result<std::string> write_segment(const std::string& directory, const GrowingPart& part,
+                                  const std::vector<std::int64_t>& without = {});
 Result<std::string> merge_segments(const std::string& directory,
-                                   const std::vector<const SegmentFile*>& segments);
+                                   const std::vector<const SegmentFile*>& segments,
+                                   const std::vector<std::int64_t>& without = {});
 
 void append_posting(std::vector<std::uint8_t>& bytes, std::uint32_t distance, std::uint32_t occurrences);
 

@@ -171,8 +171,72 @@ void RankedIndex::load_gone() {
     if (unknown == gone_.end())
         return;
     gone_.erase(unknown, gone_.end());
-    (void)sys::write_whole(cat(directory_, "/gone"), {reinterpret_cast<const char*>(gone_.data()),
-                                                      gone_.size() * sizeof(std::int64_t)});
+    write_gone();
+}
+
+// Whole under another name first: a row that was there before is there after a crash.
+void RankedIndex::write_gone() const {
+    const auto path = cat(directory_, "/gone");
+    if (gone_.empty()) {
+        ::unlink(path.c_str());
+        return;
+    }
+    const auto unfinished = path + ".tmp";
+    const auto size = static_cast<ssize_t>(gone_.size() * sizeof gone_[0]);
+    const sys::Fd fd(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (fd && ::write(fd.get(), gone_.data(), static_cast<std::size_t>(size)) == size)
+        (void)::rename(unfinished.c_str(), path.c_str());
+}
+
+std::vector<std::int64_t> RankedIndex::gone_within(std::int64_t first, std::int64_t last) const {
+    const std::shared_lock lock(mutex_);
+    return {std::ranges::lower_bound(gone_, first), std::ranges::upper_bound(gone_, last)};
+}
+
+// With the lock held.
+void RankedIndex::drop_gone(const std::vector<std::int64_t>& rows) {
+    if (rows.empty())
+        return;
+    std::erase_if(gone_, [&](std::int64_t row) { return std::ranges::binary_search(rows, row); });
+    write_gone();
+}
+
+std::optional<DocumentPlace> RankedIndex::place(std::int64_t row) const {
+    const std::shared_lock lock(mutex_);
+    if (std::ranges::binary_search(gone_, row))
+        return std::nullopt;
+    const auto within = [&](const IndexPart& part) -> std::optional<DocumentPlace> {
+        const auto view = part.view();
+        const auto document = static_cast<std::size_t>(row - view.base);
+        if (view.lengths[document] == 0)
+            return std::nullopt;
+        return DocumentPlace{row, view.sessions[document], view.times[document]};
+    };
+    for (const auto* newest : {growing_.get(), frozen_.get()})
+        if (newest != nullptr && row >= newest->view().base)
+            return row < newest->view().base + newest->size() ? within(*newest) : std::nullopt;
+    const auto behind = std::ranges::upper_bound(segments_, row, {},
+                                                 [](const auto& segment) { return segment->view().base; });
+    if (behind == segments_.begin() || (*std::prev(behind))->last_row() < row)
+        return std::nullopt;
+    return within(**std::prev(behind));
+}
+
+Result<bool> RankedIndex::purge_one() {
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+        const auto rows = gone_within(segments_[i]->view().base, segments_[i]->last_row());
+        if (rows.empty())
+            continue;
+        auto path = merge_segments(directory_, {segments_[i].get()}, rows);
+        auto segment = path ? SegmentFile::open(*path) : std::unexpected(path.error());
+        if (!segment)
+            return std::unexpected(std::move(segment.error()));
+        const std::unique_lock lock(mutex_);
+        segments_[i] = std::move(*segment); // searches that still use the old one keep their mapping
+        drop_gone(rows);
+        return true;
+    }
+    return false;
 }
 
 std::vector<std::shared_ptr<const IndexPart>> RankedIndex::parts() const {
@@ -193,7 +257,8 @@ Result<void> RankedIndex::maintain(std::uint32_t least) {
             growing_ = std::make_shared<GrowingPart>(frozen_->view().base + frozen_->size());
         }
         // The frozen part does not change any more: it is written without a lock.
-        auto path = write_segment(directory_, *frozen_);
+        const auto without = gone_within(frozen_->view().base, frozen_->view().base + frozen_->size() - 1);
+        auto path = write_segment(directory_, *frozen_, without);
         auto segment = path ? SegmentFile::open(*path) : std::unexpected(path.error());
         const std::unique_lock lock(mutex_);
         if (!segment) {
@@ -205,6 +270,7 @@ Result<void> RankedIndex::maintain(std::uint32_t least) {
         }
         segments_.push_back(std::move(*segment));
         frozen_.reset();
+        drop_gone(without);
     }
     for (bool merged = true; merged;)
         if (auto done = merge_once(merged); !done)
@@ -228,7 +294,8 @@ Result<void> RankedIndex::merge_once(bool& merged) {
             // A damaged file would become part of one whose checksum is right.
             if (!std::ranges::all_of(inputs, &SegmentFile::sound))
                 return fail(Errc::io, cat("a file in ", directory_, " is damaged"), EUCLEAN);
-            auto path = merge_segments(directory_, inputs);
+            const auto without = gone_within(inputs.front()->view().base, inputs.back()->last_row());
+            auto path = merge_segments(directory_, inputs, without);
             if (!path)
                 return std::unexpected(std::move(path.error()));
             auto segment = SegmentFile::open(*path);
@@ -243,6 +310,7 @@ Result<void> RankedIndex::merge_once(bool& merged) {
             segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(begin), std::move(*segment));
             for (const auto& name : old)
                 ::unlink(name.c_str()); // searches that still use one keep their mapping
+            drop_gone(without);
             merged = true;
             return {};
         }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -81,8 +82,15 @@ public:
     void add(std::int64_t row, std::uint32_t session, std::int64_t ts_ms, std::vector<std::uint64_t>& terms);
 
     // The row is gone: it is no hit and lends nothing to its neighbours. Kept in a small file beside the
-    // segments.
+    // segments until no file holds words of it any more.
     void remove(std::int64_t row);
+
+    // Where a row is; nothing when it is not indexed, or gone.
+    [[nodiscard]] std::optional<DocumentPlace> place(std::int64_t row) const;
+
+    // Writes one file anew that holds words of rows that are gone, without them; false when there is none.
+    // What it costs is the file's size, however many rows are gone from it. For the thread of maintain().
+    Result<bool> purge_one();
 
     // Writes the newest rows to a file when there are at least `least` of them, and merges files so that
     // there are few. For one thread at a time; searches and add() go on meanwhile, but add() only from that
@@ -114,6 +122,9 @@ private:
         : directory_(std::move(directory)) {}
     Result<void> load(const std::string& store);
     void load_gone();
+    void write_gone() const;
+    [[nodiscard]] std::vector<std::int64_t> gone_within(std::int64_t first, std::int64_t last) const;
+    void drop_gone(const std::vector<std::int64_t>& rows);
     Result<void> merge_once(bool& merged);
     [[nodiscard]] std::vector<std::shared_ptr<const IndexPart>> parts() const;
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <queue>
+#include <functional>
 
 namespace holdfast::memory {
 
@@ -23,9 +23,10 @@ namespace {
 
 // "hafseg" and the number of the format, which counts the terms' meaning as well as the layout: 02, words
 // carry their language, and signs that can be words stand alone; 03, names before an apostrophe, full-width
-// letters and ligatures are words, and dates are seen beside typographic signs. A file of another number is
-// removed, and its rows are indexed again from the store.
-constexpr std::uint64_t magic = 0x3330'6765'7366'6168ULL;
+// letters and ligatures are words, and dates are seen beside typographic signs; 04, letters in pieces are
+// whole, ß is ss, and all 64 KiB of a text count. A file of another number is removed, and its rows are
+// indexed again from the store.
+constexpr std::uint64_t magic = 0x3430'6765'7366'6168ULL;
 
 struct Header {
     std::uint64_t magic;
@@ -254,7 +255,50 @@ bool SegmentFile::sound() const {
     return sum.value() == header.body_checksum;
 }
 
-Result<std::string> write_segment(const std::string& directory, const GrowingPart& part) {
+namespace {
+
+// Takes the rows out of what is known of each document, and tells of any document whether it is out.
+class Without {
+public:
+    Without(Content& content, const std::vector<std::int64_t>& rows)
+        : base_(content.header.base)
+        , rows_(rows) {
+        for (const auto row : rows) {
+            const auto document = static_cast<std::size_t>(row - base_);
+            if (content.lengths[document] == 0)
+                continue;
+            content.header.length -= std::min<std::uint64_t>(
+                content.header.length, static_cast<std::uint64_t>(length_of_code(content.lengths[document])));
+            --content.header.filled;
+            content.lengths[document] = 0;
+            content.sessions[document] = 0;
+            content.times[document] = 0;
+        }
+    }
+    [[nodiscard]] bool any() const { return !rows_.empty(); }
+    bool operator()(std::uint32_t document) const {
+        return !rows_.empty() && std::ranges::binary_search(rows_, base_ + document);
+    }
+
+private:
+    std::int64_t base_;
+    const std::vector<std::int64_t>& rows_;
+};
+
+// A term that only documents had which are out is no entry any more: its number would tell that it was there.
+void drop_emptied(Content& content, const Without& out,
+                  const std::function<std::uint32_t(std::uint64_t term)>& documents_left) {
+    if (!out.any())
+        return;
+    for (auto& entry : content.dictionary)
+        entry.documents = documents_left(entry.term);
+    std::erase_if(content.dictionary, [](const DictionaryEntry& entry) { return entry.documents == 0; });
+}
+
+} // namespace
+
+Result<std::string> write_segment(const std::string& directory, const GrowingPart& part,
+                                  const std::vector<std::int64_t>& without) {
     Content content;
     const auto view = part.view();
     content.header.base = view.base;
@@ -264,17 +308,38 @@ Result<std::string> write_segment(const std::string& directory, const GrowingPar
     content.sessions.assign(view.sessions, view.sessions + view.size);
     content.times.assign(view.times, view.times + view.size);
     content.lengths.assign(view.lengths, view.lengths + view.size);
+    const Without out(content, without);
     content.dictionary.reserve(part.lists().size());
     for (const auto& [term, list] : part.lists())
         content.dictionary.push_back({term, 0, list.documents, 0});
     std::ranges::sort(content.dictionary, {}, &DictionaryEntry::term);
+    const auto kept = [&](std::uint64_t term, auto visit) {
+        for_each_posting(part.find(term), [&](std::uint32_t document, std::uint32_t times) {
+            if (!out(document))
+                visit(document, times);
+        });
+    };
+    drop_emptied(content, out, [&](std::uint64_t term) {
+        std::uint32_t left = 0;
+        kept(term, [&](std::uint32_t, std::uint32_t) { ++left; });
+        return left;
+    });
     return write_file(directory, content, [&](std::size_t i, std::vector<std::uint8_t>& bytes) {
-        bytes = part.lists().at(content.dictionary[i].term).bytes;
+        if (!out.any()) {
+            bytes = part.lists().at(content.dictionary[i].term).bytes;
+            return;
+        }
+        std::uint32_t last = 0;
+        kept(content.dictionary[i].term, [&](std::uint32_t document, std::uint32_t times) {
+            append_posting(bytes, document - last, times);
+            last = document;
+        });
     });
 }
 
 Result<std::string> merge_segments(const std::string& directory,
-                                   const std::vector<const SegmentFile*>& segments) {
+                                   const std::vector<const SegmentFile*>& segments,
+                                   const std::vector<std::int64_t>& without) {
     Content content;
     const auto first = segments.front()->view();
     content.header.base = first.base;
@@ -291,6 +356,7 @@ Result<std::string> merge_segments(const std::string& directory,
         content.header.filled += view.filled;
         content.header.length += view.length;
     }
+    const Without out(content, without);
     // All terms in order, each with the segments that have it: a merge of sorted dictionaries.
     std::vector<std::uint64_t> at(segments.size(), 0);
     for (;;) {
@@ -309,16 +375,26 @@ Result<std::string> merge_segments(const std::string& directory,
                 documents += segments[s]->dictionary()[at[s]++].documents;
         content.dictionary.push_back({term, 0, documents, 0});
     }
-    return write_file(directory, content, [&](std::size_t i, std::vector<std::uint8_t>& bytes) {
-        std::uint32_t last = 0;
+    const auto kept = [&](std::uint64_t term, auto visit) {
         for (const auto* segment : segments) {
             const auto shift = static_cast<std::uint32_t>(segment->view().base - first.base);
-            for_each_posting(segment->find(content.dictionary[i].term),
-                             [&](std::uint32_t document, std::uint32_t times) {
-                                 append_posting(bytes, document + shift - last, times);
-                                 last = document + shift;
-                             });
+            for_each_posting(segment->find(term), [&](std::uint32_t document, std::uint32_t times) {
+                if (!out(document + shift))
+                    visit(document + shift, times);
+            });
         }
+    };
+    drop_emptied(content, out, [&](std::uint64_t term) {
+        std::uint32_t left = 0;
+        kept(term, [&](std::uint32_t, std::uint32_t) { ++left; });
+        return left;
+    });
+    return write_file(directory, content, [&](std::size_t i, std::vector<std::uint8_t>& bytes) {
+        std::uint32_t last = 0;
+        kept(content.dictionary[i].term, [&](std::uint32_t document, std::uint32_t times) {
+            append_posting(bytes, document - last, times);
+            last = document;
+        });
     });
 }
 

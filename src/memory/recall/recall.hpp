@@ -88,8 +88,11 @@ public:
         std::int64_t row = 0;
         float likeness = 0;
     };
-    using Channel = std::function<std::vector<Like>(const std::string& question, std::size_t most,
-                                                    std::int64_t deadline_us, bool& cut)>;
+    // Asked for each row that would be among them; empty: all may.
+    using AdmitRow = std::function<bool(std::int64_t row)>;
+    using Channel =
+        std::function<std::vector<Like>(const std::string& question, std::size_t most,
+                                        std::int64_t deadline_us, const AdmitRow& admit, bool& cut)>;
     void set_channel(Channel channel, double weight) {
         channel_ = std::move(channel);
         channel_weight_ = static_cast<float>(weight);
@@ -130,9 +133,10 @@ private:
     // Indexes up to `limit` rows that are not yet; false when there was none.
     Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
     Result<std::shared_ptr<ObjectIndex>> objects(Analyzer& analyzer);
-    // The best of each kind, `limits` of them, best first.
-    Result<std::vector<Hit>> search_objects(Analyzer& analyzer, const TierLimits& limits,
-                                            const std::vector<QueryTerm>& terms);
+    // The best of each kind, `limits` of them, best first. An object is of the time when it was last changed,
+    // and of no session, agent or episode.
+    Result<std::vector<Hit>> search_objects(Analyzer& analyzer, const RecallQuery& query,
+                                            const TierLimits& limits, const std::vector<QueryTerm>& terms);
     // Appends up to `limit` hits, near-copies last, and says how many are none.
     Result<std::size_t> search_traces(Analyzer& analyzer, const RecallQuery& query, std::size_t limit,
                                       const std::vector<QueryTerm>& terms, Recalled& recalled);
@@ -152,6 +156,7 @@ private:
     std::int64_t committed_row_ = 0;
     std::int64_t indexed_row_ = 0;
     bool rebuild_ = false;
+    bool purge_ = true; // files may hold words of rows that are gone
     bool stopping_ = false;
     std::thread indexer_;
 
@@ -163,13 +168,22 @@ private:
 // The terms of a question: words without content left out (unless there are no others), dates understood.
 std::vector<QueryTerm> query_terms(Analyzer& analyzer, std::string_view text, std::int64_t now_ms);
 
+// What is searched of a trace's two texts: 64 KiB, shared by them as they need it. Snippets are cut from it.
+std::string searched_text(std::string_view user, std::string_view agent);
+// What is searched besides: its reflection, tags and tool calls (as JSON), so much of each.
+std::string searched_details(std::string_view reflection, std::string_view tags, std::string_view tool_calls);
+
 // The terms under which a trace is found.
 void document_terms(Analyzer& analyzer, std::string_view text, std::int64_t ts,
                     std::vector<std::uint64_t>& terms);
 
 // About `length` bytes of the text with as many of the query's terms in view as possible, cut at words.
-std::string snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<QueryTerm>& query,
-                       std::size_t length, std::vector<std::uint64_t>* terms_of_text = nullptr);
+struct Snippet {
+    std::string text;
+    bool matched = false; // a term of the query is in the text
+};
+Snippet snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<QueryTerm>& query,
+                   std::size_t length, std::vector<std::uint64_t>* terms_of_text = nullptr);
 
 // A score of the ranking as it is shown: 0 to 1.
 double shown_score(float weight) noexcept;

@@ -11,32 +11,7 @@ namespace holdfast::memory {
 
 namespace {
 
-// The words in a JSON value: its strings, without the names of members.
-void append_json_words(std::string_view json, std::string& out, std::size_t limit) {
-    const auto stop = out.size() + limit;
-    for (std::size_t at = 0; at < json.size() && out.size() < stop;) {
-        if (json[at] != '"') {
-            ++at;
-            continue;
-        }
-        const std::size_t begin = ++at;
-        while (at < json.size() && json[at] != '"')
-            at += json[at] == '\\' ? 2U : 1U;
-        const auto end = std::min(at, json.size());
-        at = end + 1;
-        if (at < json.size() && json[at] == ':')
-            continue;
-        out += ' ';
-        for (std::size_t i = begin; i < end && out.size() < stop; ++i) {
-            if (json[i] == '\\') {
-                ++i; // an escape stands for a sign or a blank: neither is part of a word
-                out += ' ';
-            } else {
-                out += json[i];
-            }
-        }
-    }
-}
+constexpr std::chrono::milliseconds purge_pause(500);
 
 } // namespace
 
@@ -79,6 +54,7 @@ void Recall::committed(const RowChanges& changes) {
     for (const auto row : changes.went)
         index_->remove(row);
     const std::lock_guard lock(mutex_);
+    purge_ |= !changes.went.empty();
     for (const auto row : changes.came)
         committed_row_ = std::max(committed_row_, row);
     wake_.notify_one();
@@ -137,7 +113,18 @@ void Recall::indexer_loop() {
             }
             if (stopping_)
                 return;
-            wake_.wait(lock, [&] { return stopping_ || rebuild_ || indexed_row_ < committed_row_; });
+            const auto called = [&] { return stopping_ || rebuild_ || indexed_row_ < committed_row_; };
+            if (!purge_) {
+                wake_.wait(lock, [&] { return purge_ || called(); });
+            } else if (!wake_.wait_for(lock, purge_pause, called)) {
+                // Nobody needs the index brought up to date: a good time to write a file without what is
+                // gone. One at a time, with a pause: somebody may be forgetting many.
+                purge_ = false;
+                lock.unlock();
+                const auto more = index_->purge_one();
+                lock.lock();
+                purge_ |= more && *more;
+            }
             if (stopping_)
                 return;
             continue;
@@ -192,13 +179,8 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
         if (!*row)
             return any;
         any = true;
-        text.clear();
-        for (const int column : {3, 4, 5}) {
-            text += (*rows)->text(column).substr(0, 32 * 1024);
-            text += '\n';
-        }
-        append_json_words((*rows)->text(6), text, 1024);
-        append_json_words((*rows)->text(7), text, 4096);
+        text = core::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
+                         searched_details((*rows)->text(5), (*rows)->text(6), (*rows)->text(7)));
         terms.clear();
         document_terms(analyzer, text, (*rows)->integer(2), terms);
         index_->add((*rows)->integer(0), static_cast<std::uint32_t>((*rows)->integer(1)), (*rows)->integer(2),

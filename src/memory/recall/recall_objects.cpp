@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/rows.hpp"
+#include "memory/text/letters.hpp"
 
 #include <algorithm>
 
@@ -20,7 +21,8 @@ struct Recall::ObjectIndex {
 namespace {
 
 constexpr std::size_t snippet_length = 280;
-constexpr std::size_t title_length = 120; // of a policy, world model or skill: it may be a whole page
+constexpr std::size_t title_length = 120;    // of a policy, world model or skill: it may be a whole page
+constexpr std::size_t most_body = 64 * 1024; // bytes of it that are searched
 constexpr std::int64_t most_objects = 20'000;
 constexpr std::size_t most_placed = 5; // objects in one answer that asks for no tier
 // A trace gets up to about as much again from its neighbours as its own words are worth, and an object is
@@ -71,7 +73,9 @@ Result<std::shared_ptr<Recall::ObjectIndex>> Recall::objects(Analyzer& analyzer)
     std::vector<std::uint64_t> own;
     for (std::size_t i = 0; i < fresh->objects.size(); ++i) {
         own.clear();
-        document_terms(analyzer, cat(fresh->objects[i].title, "\n", fresh->objects[i].body), 0, own);
+        document_terms(
+            analyzer, cat(fresh->objects[i].title, "\n", cut_at_character(fresh->objects[i].body, most_body)),
+            0, own);
         // Each in a conversation of its own: objects have no neighbours.
         fresh->index->add(static_cast<std::int64_t>(i) + 1, static_cast<std::uint32_t>(i) + 1, 0, own);
     }
@@ -79,9 +83,12 @@ Result<std::shared_ptr<Recall::ObjectIndex>> Recall::objects(Analyzer& analyzer)
     return objects_;
 }
 
-Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const TierLimits& limits,
+Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const RecallQuery& query,
+                                                const TierLimits& limits,
                                                 const std::vector<QueryTerm>& terms) {
     std::vector<Hit> hits;
+    if (query.session_row != 0 || query.episode_row != 0 || !query.agent.empty())
+        return hits;
     auto known = objects(analyzer);
     if (!known)
         return std::unexpected(std::move(known.error()));
@@ -100,7 +107,9 @@ Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const TierLi
         options.candidates = limit;
         options.elsewhere = &counts;
         const auto of_kind = [&](const DocumentPlace& place) {
-            return objects[place.session - 1].kind == kind;
+            const auto& object = objects[place.session - 1];
+            return object.kind == kind && (query.from_ms == 0 || object.updated_at >= query.from_ms) &&
+                   (query.until_ms == 0 || object.updated_at < query.until_ms);
         };
         for (const auto& candidate : (*known)->index->search(terms, options, of_kind).candidates) {
             const auto& object = objects[static_cast<std::size_t>(candidate.row) - 1];
@@ -109,7 +118,8 @@ Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const TierLi
                     object.id,
                     shown_score(candidate.score),
                     cat(cut_at_character(object.title, title_length), ": ",
-                        snippet_of(analyzer, object.body, terms, snippet_length)),
+                        snippet_of(analyzer, cut_at_character(object.body, most_body), terms, snippet_length)
+                            .text),
                     object.updated_at};
             hit.weight = candidate.score;
             hits.push_back(std::move(hit));

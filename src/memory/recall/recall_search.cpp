@@ -4,6 +4,7 @@
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
+#include "memory/text/letters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ using core::cat;
 namespace {
 
 constexpr std::size_t snippet_length = 280;
+constexpr std::size_t details_length = 160; // of it, when the match is in none of the texts
 constexpr std::size_t candidates_behind_copies = 2000;
 constexpr std::int64_t most_of_episode = 100'000; // rows
 
@@ -24,6 +26,8 @@ struct Row {
     Hit hit;
     float score = 0;
     std::string text;
+    std::int64_t row = 0;
+    bool own_words = false; // it is found by them, and not only by its neighbours
 };
 
 // Which traces a query may see, as far as the index can tell: by session, by second and by row. Asked for
@@ -121,11 +125,9 @@ Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate,
     result.hit.ts = ts;
     result.hit.session_id = (*row)->string(7);
     result.hit.episode_id = (*row)->string(8);
-    const auto user = (*row)->text(2);
-    const auto agent = (*row)->text(3);
-    result.text = user.empty()    ? std::string(agent)
-                  : agent.empty() ? std::string(user)
-                                  : cat(user, "\n", agent);
+    result.text = searched_text((*row)->text(2), (*row)->text(3));
+    result.row = candidate.row;
+    result.own_words = candidate.own > 0;
     // Feedback moves a trace by at most a quarter, priority and recency by a few percent: they decide between
     // traces that fit about equally well, never against the words of the question.
     const double age_days = std::max(0.0, static_cast<double>(query.now_ms - ts) / 86'400'000.0);
@@ -154,11 +156,24 @@ double likeness(const std::vector<std::uint64_t>& a, const std::vector<std::uint
     return static_cast<double>(common) / static_cast<double>(a.size() + b.size() - common);
 }
 
+// Where else the words of a hit may be: in what it was filed under, and in what was done.
+std::string details_of(Database& database, std::int64_t row) {
+    auto details = database.prepare("SELECT reflection, tags, tool_calls FROM traces WHERE row=?1");
+    if (!details)
+        return "";
+    (*details)->bind(1, row);
+    const ScopedReset reset(**details);
+    const auto step = (*details)->step();
+    return step && *step ? searched_details((*details)->text(0), (*details)->text(1), (*details)->text(2))
+                         : "";
+}
+
 // The rows that say something different, out of batches that come one after another; copies are kept aside.
 class Choice {
 public:
-    Choice(Analyzer& analyzer, const std::vector<QueryTerm>& terms, std::size_t limit)
-        : analyzer_(analyzer)
+    Choice(Database& database, Analyzer& analyzer, const std::vector<QueryTerm>& terms, std::size_t limit)
+        : database_(database)
+        , analyzer_(analyzer)
         , terms_(terms)
         , limit_(limit) {}
 
@@ -191,7 +206,7 @@ private:
         const auto [same, fresh] = snippets_.try_emplace(row.text);
         std::vector<std::uint64_t> own;
         if (fresh) {
-            same->second = snippet_of(analyzer_, row.text, terms_, snippet_length, &own);
+            same->second = snippet_of_row(row, own);
             std::ranges::sort(own);
         }
         text_read_ += row.text.size();
@@ -207,6 +222,19 @@ private:
         hits_.push_back(std::move(row.hit));
     }
 
+    // With the match in view, wherever it is: some of the text, then what it was found by.
+    std::string snippet_of_row(const Row& row, std::vector<std::uint64_t>& own) {
+        auto snippet = snippet_of(analyzer_, row.text, terms_, snippet_length, &own);
+        if (snippet.matched || !row.own_words)
+            return std::move(snippet.text);
+        const auto found = snippet_of(analyzer_, details_of(database_, row.row), terms_, details_length);
+        if (!found.matched)
+            return std::move(snippet.text); // by its date
+        auto begin = cut_at_character(row.text, snippet_length - details_length);
+        return cat(begin, begin.size() < row.text.size() ? "… [" : " [", found.text, "]");
+    }
+
+    Database& database_;
     Analyzer& analyzer_;
     const std::vector<QueryTerm>& terms_;
     std::size_t limit_;
@@ -242,7 +270,7 @@ Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery&
         if (auto added = add_alike(**reader, query, admit, ranked); !added)
             return std::unexpected(std::move(added.error()));
     recalled.cut = ranked.cut;
-    Choice choice(analyzer, terms, limit);
+    Choice choice(**reader, analyzer, terms, limit);
     // A few more than asked for: feedback and recency reorder them.
     const std::size_t batch = limit + limit / 2 + 5;
     std::unordered_set<std::int64_t> known; // looked at before the index was asked for more
@@ -285,7 +313,13 @@ Result<void> Recall::add_alike(Database& database, const RecallQuery& query, con
                                RankedResult& ranked) {
     constexpr std::size_t most_alike = 100;
     constexpr float without_words = 6; // what the best is worth when no word matched
-    const auto alike = channel_(query.text, most_alike, query.deadline_us, ranked.cut);
+    AdmitRow admit_row;
+    if (admit) // a filter finds what fits however much else is more alike
+        admit_row = [&](std::int64_t row) {
+            const auto place = index_->place(row);
+            return place && admit(*place);
+        };
+    const auto alike = channel_(query.text, most_alike, query.deadline_us, admit_row, ranked.cut);
     const float best = ranked.candidates.empty() ? without_words : ranked.candidates.front().score;
     std::unordered_map<std::int64_t, Candidate*> known;
     for (auto& candidate : ranked.candidates)
@@ -330,7 +364,7 @@ Result<Recalled> Recall::search(const RecallQuery& query) {
     recalled.cut |= !all_there;
     recalled.traces_us = monotonic_us() - begun;
     const auto few = std::min<std::size_t>(query.top_k, 5);
-    auto objects = search_objects(analyzer, tiers.value_or(TierLimits{few, few, few}), terms);
+    auto objects = search_objects(analyzer, query, tiers.value_or(TierLimits{few, few, few}), terms);
     if (!objects)
         return std::unexpected(std::move(objects.error()));
     recalled.objects_us = monotonic_us() - begun - recalled.traces_us;

@@ -83,8 +83,11 @@ Result<void> Service::open_store() {
     store_options.on_changes = [this](const RowChanges& changes) {
         if (auto* recall = recall_ready_.load())
             recall->committed(changes);
-        if (auto* embedder = embedder_ready_.load())
+        if (auto* embedder = embedder_ready_.load()) {
+            for (const auto row : changes.went)
+                embedder->forget(row);
             embedder->wake();
+        }
     };
     store_options.on_fenced = options_.on_fenced;
     auto store = Store::open(store_options, telling);
@@ -124,9 +127,10 @@ void Service::start_embedder() {
     embedder_ = std::move(*embedder);
     embedder_ready_ = embedder_.get();
     recall_->set_channel(
-        [this](const std::string& question, std::size_t most, std::int64_t deadline_us, bool& cut) {
+        [this](const std::string& question, std::size_t most, std::int64_t deadline_us,
+               const Recall::AdmitRow& admit, bool& cut) {
             std::vector<Recall::Like> alike;
-            for (const auto& hit : embedder_->search(question, most, deadline_us, cut))
+            for (const auto& hit : embedder_->search(question, most, deadline_us, admit, cut))
                 alike.push_back({hit.row, hit.likeness});
             return alike;
         },

@@ -42,8 +42,8 @@ Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind ki
                                                std::int64_t offset) {
     HF_PREPARE(rows, database,
                cat("SELECT ", columns, " FROM ", table_of(kind),
-                   " WHERE (?1='' OR status=?1) AND (?2='' OR instr(lower(title||' '||body),"
-                   " lower(?2))>0) ORDER BY updated_at DESC, row DESC LIMIT ?3 OFFSET ?4"));
+                   " WHERE (?1='' OR status=?1) AND (?2='' OR has_words(title||' '||body, ?2))"
+                   " ORDER BY updated_at DESC, row DESC LIMIT ?3 OFFSET ?4"));
     (*rows)->bind(1, status).bind(2, like).bind(3, limit).bind(4, offset);
     return collect(**rows, [&](const Statement& row) { return object_of(row, kind); });
 }

@@ -3,9 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/row_reading.hpp"
-
-#include <algorithm>
-#include <cctype>
+#include "memory/text/list_words.hpp"
 
 namespace holdfast::memory {
 
@@ -72,28 +70,13 @@ std::int64_t fingerprint_of(const Trace& trace) {
     return static_cast<std::int64_t>(hash);
 }
 
-// What a person typed, as an FTS5 query: words only, all of them, the last one open-ended.
+// What a person typed, as an FTS5 query: words only, all of them, the last one open-ended. No word needs
+// quoting inside: they are letters and digits.
 std::string match_of(std::string_view typed) {
     std::string match;
-    std::string word;
-    const auto flush = [&] {
-        if (word.empty())
-            return;
-        if (!match.empty())
-            match += " AND ";
-        match += cat('"', word, '"');
-        word.clear();
-    };
-    for (const char c : typed) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x80 || std::isalnum(byte) != 0)
-            word += c;
-        else
-            flush();
-    }
-    const bool open_ended = !word.empty();
-    flush();
-    return open_ended ? match + "*" : match;
+    for (const auto& wanted : wanted_words(typed))
+        match += cat(match.empty() ? "" : " AND ", '"', wanted.word, wanted.open_ended ? "\"*" : "\"");
+    return match;
 }
 
 } // namespace

@@ -103,10 +103,61 @@ CREATE INDEX episodes_by_time ON episodes(opened_at, row);
 CREATE INDEX sessions_by_time ON sessions(opened_at, row);
 )sql";
 
+// The words as list_words.hpp reads them: with unicode61 a Chinese sentence is one word, a Hindi word several.
+constexpr const char* without_words = R"sql(
+DROP TRIGGER traces_words_insert;
+DROP TRIGGER traces_words_delete;
+DROP TRIGGER traces_words_update;
+DROP TABLE traces_words;
+)sql";
+constexpr const char* list_words_index = R"sql(
+CREATE VIRTUAL TABLE traces_words USING fts5(
+    user_text, agent_text, summary, reflection,
+    content='traces', content_rowid='row', detail=none, columnsize=0, tokenize='list_words');
+CREATE TRIGGER traces_words_insert AFTER INSERT ON traces BEGIN
+    INSERT INTO traces_words(rowid, user_text, agent_text, summary, reflection)
+    VALUES (new.row, new.user_text, new.agent_text, new.summary, new.reflection);
+END;
+CREATE TRIGGER traces_words_delete AFTER DELETE ON traces BEGIN
+    INSERT INTO traces_words(traces_words, rowid, user_text, agent_text, summary, reflection)
+    VALUES ('delete', old.row, old.user_text, old.agent_text, old.summary, old.reflection);
+END;
+CREATE TRIGGER traces_words_update AFTER UPDATE OF row, user_text, agent_text, summary, reflection ON traces BEGIN
+    INSERT INTO traces_words(traces_words, rowid, user_text, agent_text, summary, reflection)
+    VALUES ('delete', old.row, old.user_text, old.agent_text, old.summary, old.reflection);
+    INSERT INTO traces_words(rowid, user_text, agent_text, summary, reflection)
+    VALUES (new.row, new.user_text, new.agent_text, new.summary, new.reflection);
+END;
+)sql";
+
+// The rows are read again piece by piece: an index of a million takes minutes, and somebody waits for a sign of
+// life.
+Result<void> make_list_words(Database& database, const MigrationRows& tell, const char* name) {
+    constexpr std::int64_t piece = 500; // rows
+    if (auto made = database.exec(list_words_index); !made)
+        return made;
+    auto rows = database.scalar("SELECT coalesce(max(row), 0) FROM traces");
+    if (!rows)
+        return std::unexpected(std::move(rows.error()));
+    for (std::int64_t done = 0; done < *rows; done += piece) {
+        if (tell && done > 0)
+            tell(done, *rows, name);
+        auto fill = database.prepare(
+            "INSERT INTO traces_words(rowid, user_text, agent_text, summary, reflection)"
+            " SELECT row, user_text, agent_text, summary, reflection FROM traces WHERE row>?1 AND row<=?2");
+        if (!fill)
+            return std::unexpected(std::move(fill.error()));
+        if (auto filled = (*fill)->bind(1, done).bind(2, done + piece).run(); !filled)
+            return filled;
+    }
+    return {};
+}
+
 constexpr Migration all_migrations[] = {
     {1, "tables", false, tables},
     {2, "full-text index", false, full_text},
     {3, "episodes by time", false, by_time},
+    {4, "words of every script", false, without_words, make_list_words},
 };
 
 bool exists(const std::string& path) {
@@ -151,8 +202,8 @@ std::span<const Migration> migrations() {
     return all_migrations;
 }
 
-const char* full_text_index() {
-    return full_text;
+std::string full_text_index() {
+    return cat(list_words_index, "INSERT INTO traces_words(traces_words) VALUES ('rebuild');");
 }
 
 Result<void> check_whose(Database& database, const std::string& path) {
@@ -183,7 +234,7 @@ Result<void> check_whose(Database& database, const std::string& path) {
 }
 
 Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
-                     const MigrationProgress& progress) {
+                     const MigrationProgress& progress, const MigrationRows& rows) {
     auto version = database.scalar("PRAGMA user_version");
     if (!version)
         return std::unexpected(std::move(version.error()));
@@ -199,8 +250,11 @@ Result<void> migrate(Database& database, const std::string& path, std::span<cons
                 return done;
             backed_up = true;
         }
-        auto done =
-            database.exec(cat("BEGIN IMMEDIATE;", step.sql, ";PRAGMA user_version=", step.number, ";COMMIT"));
+        auto done = database.exec(cat("BEGIN IMMEDIATE;", step.sql));
+        if (done && step.then != nullptr)
+            done = step.then(database, rows, step.name);
+        if (done)
+            done = database.exec(cat("PRAGMA user_version=", step.number, ";COMMIT"));
         if (!done) {
             if (database.in_transaction())
                 (void)database.exec("ROLLBACK");

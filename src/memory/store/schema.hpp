@@ -10,11 +10,19 @@
 
 namespace holdfast::memory {
 
+// Called before each step with its place: step(1, 3, "tables").
+using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
+// Called by a step that goes through the rows of a large store, with those done and all there are.
+using MigrationRows = std::function<void(std::int64_t done, std::int64_t rows, const char* name)>;
+
 struct Migration {
     int number;       // 1, 2, 3 … without gaps
     const char* name; // for people
     bool breaking;    // rewrites or drops data: a backup is made first
     const char* sql;
+    // Run behind `sql` in the same transaction: the work of a step on a large store, which tells how far it
+    // is.
+    Result<void> (*then)(Database& database, const MigrationRows& tell, const char* name) = nullptr;
 };
 
 // All steps of this version, in order.
@@ -25,16 +33,13 @@ std::span<const Migration> migrations();
 Result<void> check_whose(Database& database, const std::string& path);
 
 // The full-text index with its triggers, made from the text; to be run where there is none.
-const char* full_text_index();
-
-// Called before each step with its place: step(1, 3, "tables").
-using MigrationProgress = std::function<void(int step, int steps, const char* name)>;
+std::string full_text_index();
 
 // Brings the database up to the last step. Each step is one transaction together with its number
 // (user_version), so a crash leaves either the step before or the step after. Before the first breaking step
 // of a run the whole database is copied to `<path>.before-<number>` (and an older copy of that name is kept:
 // the new one gets a suffix), and the copy is on the disk before the step begins.
 Result<void> migrate(Database& database, const std::string& path, std::span<const Migration> steps,
-                     const MigrationProgress& progress);
+                     const MigrationProgress& progress, const MigrationRows& rows = {});
 
 } // namespace holdfast::memory

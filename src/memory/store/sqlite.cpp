@@ -1,6 +1,7 @@
 #include "memory/store/sqlite.hpp"
 
 #include "core/text.hpp"
+#include "memory/store/list_index.hpp"
 
 #include <sqlite3.h>
 
@@ -189,6 +190,9 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, const ch
         if (auto alone = database.exec("PRAGMA locking_mode=EXCLUSIVE"); !alone)
             return std::unexpected(std::move(alone.error()));
     }
+    if (mode == OpenMode::read_write_create || mode == OpenMode::read_write)
+        if (auto added = add_list_words(database.db_); !added)
+            return std::unexpected(std::move(added.error()));
     return database;
 }
 

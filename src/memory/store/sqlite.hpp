@@ -88,7 +88,8 @@ public:
     Database& operator=(const Database&) = delete;
     ~Database() { close(); }
 
-    // Opens the file; touches nothing in it yet (SQLite reads at the first statement).
+    // Opens the file; touches nothing in it yet (SQLite reads at the first statement). For writing, it knows
+    // the words of lists (list_index.hpp).
     static Result<Database> open(const std::string& path, OpenMode mode, const char* vfs = nullptr);
     void close() noexcept;
 

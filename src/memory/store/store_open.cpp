@@ -123,10 +123,16 @@ Result<void> Store::open_connections(const OnProgress& progress) {
                          "PRAGMA journal_size_limit=67108864");
         !set)
         return set;
-    auto migrated = migrate(writer_, options_.path, migrations(), [&](int step, int steps, const char* name) {
-        progress(
-            {Phase::migrating, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(steps), name});
-    });
+    auto migrated = migrate(
+        writer_, options_.path, migrations(),
+        [&](int step, int steps, const char* name) {
+            progress({Phase::migrating, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(steps),
+                      name});
+        },
+        [&](std::int64_t done, std::int64_t rows, const char* name) {
+            progress(
+                {Phase::indexing, static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(rows), name});
+        });
     if (!migrated)
         return migrated;
     if (auto sorted = sort_stored_namespaces(writer_); !sorted)

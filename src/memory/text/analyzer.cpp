@@ -43,6 +43,11 @@ bool is_apostrophe(char32_t code) noexcept {
     return code == '\'' || code == 0x2019;
 }
 
+// Where ä may be written ae: in German, and in a note too short to tell its language.
+bool spells_umlauts(Language language) noexcept {
+    return language == Language::german || language == Language::english;
+}
+
 // Ankara'dan, İzmir'e: Turkish parts a name from its ending by an apostrophe. The name's length in bytes; 0
 // when there is none, or what follows is English (they're, couldn't) or the name too short to be one
 // (L'Aquila).
@@ -64,13 +69,13 @@ std::uint32_t name_before_apostrophe(std::string_view word) {
 void Analyzer::lower(std::string_view text, std::string& out) const {
     out.clear();
     for (std::size_t at = 0; at < text.size();) {
-        const char32_t code = plain_width(decode(text, at));
+        const char32_t code = read_letter(text, at);
         if (is_apostrophe(code))
             out += '\'';
-        else if (const auto letters = ligature(code); !letters.empty())
+        else if (const auto letters = spelled_out(code); !letters.empty())
             out += letters;
         else if (!is_mark(code))
-            encode(to_lower(code), out);
+            encode(code, out);
     }
 }
 
@@ -134,6 +139,21 @@ std::string_view Analyzer::read_word(std::string_view word) {
     return without_elision(read);
 }
 
+std::string_view Analyzer::spelled(std::string_view word) {
+    spelled_.clear();
+    bool any = false;
+    for (std::size_t at = 0; at < word.size();) {
+        const auto code = decode(word, at);
+        const char base = code == 0xe4 ? 'a' : code == 0xf6 ? 'o' : code == 0xfc ? 'u' : 0;
+        any |= base != 0;
+        if (base != 0)
+            (spelled_ += base) += 'e';
+        else
+            encode(code, spelled_);
+    }
+    return any ? std::string_view(spelled_) : std::string_view();
+}
+
 std::uint64_t Analyzer::stemmed(std::string_view word, Language language) {
     const auto stem = stemmers_.stem(word, language);
     bare_.clear();
@@ -155,6 +175,30 @@ void Analyzer::add_word(std::string_view text, const Piece& piece, Languages lan
                      .begin = piece.begin,
                      .end = piece.end,
                      .word = number});
+    if (spells_umlauts(languages.of_stems) && !spelled(word).empty())
+        terms.push_back({.hash = stemmed(spelled_, languages.of_stems),
+                         .kind = TermKind::word,
+                         .part = true,
+                         .begin = piece.begin,
+                         .end = piece.end,
+                         .word = number});
+}
+
+// C++, C#, F#: names of a letter or two that the signs behind them make another name.
+void Analyzer::add_signed_name(std::string_view text, const Piece& piece, std::uint32_t number,
+                               std::vector<Term>& terms) {
+    const auto behind = text.substr(piece.end);
+    const std::size_t signs = behind.starts_with("++") ? 2 : behind.starts_with('#') ? 1 : 0;
+    if (signs == 0 || piece.end - piece.begin > 2 || piece.script != Script::latin)
+        return;
+    if (std::size_t next = signs; next < behind.size() && script_of(decode(behind, next)) != Script::none)
+        return;
+    lower(text.substr(piece.begin, piece.end - piece.begin + signs), lower_);
+    terms.push_back({.hash = term_hash(TermKind::whole, lower_),
+                     .kind = TermKind::whole,
+                     .begin = piece.begin,
+                     .end = piece.end,
+                     .word = number});
 }
 
 void Analyzer::other_readings(std::string_view text, const Term& word, std::vector<std::uint64_t>& hashes) {
@@ -165,6 +209,13 @@ void Analyzer::other_readings(std::string_view text, const Term& word, std::vect
     if (script != Script::latin)
         return;
     const auto read = read_word(letters);
+    if (word.part) {
+        if (!spelled(read).empty())
+            for (const auto language : {Language::english, Language::german})
+                if (const auto hash = stemmed(spelled_, language); hash != word.hash)
+                    hashes.push_back(hash);
+        return;
+    }
     for (std::size_t language = 0; language < latin_language_count; ++language)
         if (const auto hash = stemmed(read, static_cast<Language>(language)); hash != word.hash)
             hashes.push_back(hash);
@@ -172,8 +223,9 @@ void Analyzer::other_readings(std::string_view text, const Term& word, std::vect
 
 void Analyzer::add_pairs(std::string_view text, const Piece& piece, std::uint32_t number,
                          std::vector<Term>& terms) {
-    const auto add = [&](TermKind kind, std::size_t begin, std::size_t end, bool stop, bool part) {
-        terms.push_back({.hash = term_hash(kind, text.substr(begin, end - begin)),
+    const auto add = [&](TermKind kind, std::string_view signs, std::size_t begin, std::size_t end, bool stop,
+                         bool part) {
+        terms.push_back({.hash = term_hash(kind, signs),
                          .kind = kind,
                          .stop = stop,
                          .part = part,
@@ -182,16 +234,22 @@ void Analyzer::add_pairs(std::string_view text, const Piece& piece, std::uint32_
                          .word = number});
     };
     std::size_t previous = piece.begin;
+    std::size_t sign = 0; // where the last one begins in bare_, behind the one before it
+    bare_.clear();
     for (std::size_t at = piece.begin; at < piece.end;) {
         const std::size_t begin = at;
-        const auto code = decode(text, at);
+        const auto code = read_letter(text, at);
+        bare_.erase(0, sign);
+        sign = bare_.size();
+        encode(code, bare_);
+        const std::string_view signs = bare_;
         const bool alone = begin == piece.begin && at >= piece.end;
         if (is_word_sign(code))
-            add(TermKind::single, begin, at, is_stop_sign(code), !alone);
+            add(TermKind::single, signs.substr(sign), begin, at, is_stop_sign(code), !alone);
         else if (alone)
-            add(TermKind::pair, begin, at, false, false);
+            add(TermKind::pair, signs, begin, at, false, false);
         if (begin > piece.begin)
-            add(TermKind::pair, previous, at, false, false);
+            add(TermKind::pair, signs, previous, at, false, false);
         previous = begin;
     }
 }
@@ -236,6 +294,7 @@ void Analyzer::analyze(std::string_view text, std::vector<Term>& terms, std::siz
         const auto main = language_of(piece.script);
         const auto languages = piece.script == Script::latin ? latin : Languages{main, main};
         add_word(text, piece, languages, number, terms);
+        add_signed_name(text, piece, number, terms);
         if (const auto name = name_before_apostrophe(text.substr(piece.begin, piece.end - piece.begin));
             piece.upper_first && name > 0)
             add_word(text, {piece.begin, piece.begin + name, piece.script, true, false, piece.sentence_start},

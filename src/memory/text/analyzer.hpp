@@ -3,7 +3,8 @@
 //   words        lower case, stemmed in the language of the text, then without marks (é -> e). The term also
 //                says which language that was, so a stem of one language is never taken for another's
 //   CJK, Thai …  pairs of neighbouring characters; characters that can be words (Han, Korean) also alone
-//   identifiers  getUserName, foo_bar.cpp, ABC-123: the whole, its parts, and triples of its characters
+//   identifiers  getUserName, foo_bar.cpp, ABC-123: the whole, its parts, and triples of its characters; C++
+//                and C# as the whole
 //   dates        what a date or "last Tuesday" in the text means, as a day and a month (dates.hpp)
 #pragma once
 
@@ -21,9 +22,10 @@ enum class TermKind : std::uint8_t { word, pair, whole, gram, day, month, single
 struct Term {
     std::uint64_t hash = 0;
     TermKind kind = TermKind::word;
-    bool stop = false;       // a word without content in the text's language
-    bool part = false;       // other terms say the same more exactly: a single character out of pairs
-    bool name = false;       // written with a capital inside a sentence
+    bool stop = false; // a word without content in the text's language
+    bool part = false; // other terms say the same more exactly: a single character out of pairs, or how a
+                       // word with ä, ö, ü is written without them
+    bool name = false; // written with a capital inside a sentence
     std::uint32_t begin = 0; // where in the text, in bytes
     std::uint32_t end = 0;
     std::uint32_t word = 0; // number of the word it came from: terms of one word belong together
@@ -64,16 +66,21 @@ private:
     void add_pairs(std::string_view text, const Piece& piece, std::uint32_t number, std::vector<Term>& terms);
     void add_identifier(std::string_view text, std::uint32_t begin, std::uint32_t end, std::uint32_t number,
                         std::vector<Term>& terms);
+    void add_signed_name(std::string_view text, const Piece& piece, std::uint32_t number,
+                         std::vector<Term>& terms);
     void lower(std::string_view text, std::string& out) const;
     // The word as it is stemmed, in lower_: short enough, without its possessive and what is elided before
     // it.
     std::string_view read_word(std::string_view word);
     std::uint64_t stemmed(std::string_view word, Language language);
+    // Müller as Mueller, in spelled_; empty when there is nothing to spell.
+    std::string_view spelled(std::string_view word);
 
     Stemmers stemmers_;
     std::vector<Piece> pieces_;
     std::string lower_;
     std::string bare_;
+    std::string spelled_;
 };
 
 } // namespace holdfast::memory

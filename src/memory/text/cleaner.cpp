@@ -1,6 +1,7 @@
 #include "memory/text/cleaner.hpp"
 
 #include "memory/text/redact.hpp"
+#include "memory/text/secret_values.hpp"
 
 namespace holdfast::memory {
 
@@ -13,6 +14,8 @@ void clean(json::value& value, std::string_view name) {
     if (auto* text = value.if_string()) {
         if (auto redacted = redact_member(name, *text); redacted.count > 0)
             *text = redacted.text;
+    } else if (value.is_number() && is_password_name(name)) {
+        value = "[redacted:secret]";
     } else if (auto* list = value.if_array()) {
         for (auto& item : *list)
             clean(item, name);

@@ -1,5 +1,8 @@
 #include "memory/text/dates.hpp"
 
+#include "memory/text/date_names.hpp"
+#include "memory/text/date_words.hpp"
+#include "memory/text/languages.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
@@ -51,6 +54,7 @@ struct Word {
     int number = -1; // its value, when it is a number
     bool after_space = true;
     bool capital = false;
+    bool ordinal = false; // 3rd
 };
 
 // How many bytes the letter, digit or mark there has; 0 when it is something else.
@@ -74,7 +78,7 @@ std::vector<Word> words_of(std::string_view text) {
         Word word{"", static_cast<std::uint32_t>(begin), 0, -1, true, std::isupper(byte(at)) != 0};
         while (at < text.size()) {
             const auto length = letter_at(text, at);
-            if (length == 0 || (length == 1 && (std::isdigit(byte(at)) != 0) != digits))
+            if (length == 0 || (length == 1 ? (std::isdigit(byte(at)) != 0) != digits : digits))
                 break;
             for (const auto end = at + length; at < end; ++at)
                 word.text += static_cast<char>(std::tolower(byte(at)));
@@ -90,65 +94,11 @@ std::vector<Word> words_of(std::string_view text) {
             const auto ending = text.substr(at, 2);
             if (ending == "st" || ending == "nd" || ending == "rd" || ending == "th")
                 at += 2;
+            word.ordinal = at > word.end;
         }
         words.push_back(std::move(word));
     }
     return words;
-}
-
-struct Named {
-    std::string_view name;
-    int value;
-};
-
-// "mar", "may" and "sep" alone are words of other languages or other meanings; a month by a short name needs
-// company (a day or a year), which month_at() asks for.
-constexpr Named months[] = {
-    {"january", 1},   {"february", 2},   {"march", 3},      {"april", 4},     {"may", 5},
-    {"june", 6},      {"july", 7},       {"august", 8},     {"september", 9}, {"october", 10},
-    {"november", 11}, {"december", 12},  {"januar", 1},     {"februar", 2},   {"märz", 3},
-    {"mai", 5},       {"juni", 6},       {"juli", 7},       {"oktober", 10},  {"dezember", 12},
-    {"janvier", 1},   {"février", 2},    {"mars", 3},       {"avril", 4},     {"juin", 6},
-    {"juillet", 7},   {"août", 8},       {"septembre", 9},  {"octobre", 10},  {"novembre", 11},
-    {"décembre", 12}, {"enero", 1},      {"febrero", 2},    {"marzo", 3},     {"abril", 4},
-    {"mayo", 5},      {"junio", 6},      {"julio", 7},      {"agosto", 8},    {"septiembre", 9},
-    {"octubre", 10},  {"noviembre", 11}, {"diciembre", 12}, {"janeiro", 1},   {"fevereiro", 2},
-    {"março", 3},     {"maio", 5},       {"junho", 6},      {"julho", 7},     {"setembro", 9},
-    {"outubro", 10},  {"novembro", 11},  {"dezembro", 12},  {"gennaio", 1},   {"febbraio", 2},
-    {"aprile", 4},    {"maggio", 5},     {"giugno", 6},     {"luglio", 7},    {"settembre", 9},
-    {"ottobre", 10},  {"dicembre", 12},  {"januari", 1},    {"februari", 2},  {"maart", 3},
-    {"mei", 5},       {"augustus", 8},
-};
-constexpr Named short_months[] = {{"jan", 1}, {"feb", 2}, {"mar", 3},  {"apr", 4},  {"jun", 6},  {"jul", 7},
-                                  {"aug", 8}, {"sep", 9}, {"sept", 9}, {"oct", 10}, {"nov", 11}, {"dec", 12}};
-// Months whose name is also another word: with a capital they still need a preposition.
-constexpr std::array ambiguous_months = {"may", "march", "mars", "mai", "mei"};
-constexpr std::array italian_months = {"gennaio", "febbraio", "marzo",     "aprile",  "maggio",   "giugno",
-                                       "luglio",  "agosto",   "settembre", "ottobre", "novembre", "dicembre"};
-constexpr Named weekdays[] = {
-    {"monday", 0},    {"tuesday", 1},  {"wednesday", 2}, {"thursday", 3}, {"friday", 4},     {"saturday", 5},
-    {"sunday", 6},    {"montag", 0},   {"dienstag", 1},  {"mittwoch", 2}, {"donnerstag", 3}, {"freitag", 4},
-    {"samstag", 5},   {"sonntag", 6},  {"lundi", 0},     {"mardi", 1},    {"mercredi", 2},   {"jeudi", 3},
-    {"vendredi", 4},  {"samedi", 5},   {"dimanche", 6},  {"lunes", 0},    {"martes", 1},     {"miércoles", 2},
-    {"jueves", 3},    {"viernes", 4},  {"sábado", 5},    {"domingo", 6},  {"lunedì", 0},     {"martedì", 1},
-    {"mercoledì", 2}, {"giovedì", 3},  {"venerdì", 4},   {"sabato", 5},   {"domenica", 6},   {"maandag", 0},
-    {"dinsdag", 1},   {"woensdag", 2}, {"donderdag", 3}, {"vrijdag", 4},  {"zaterdag", 5},   {"zondag", 6},
-};
-// Which third of a month.
-constexpr Named thirds[] = {{"early", 0}, {"mid", 1},    {"late", 2},       {"beginning", 0}, {"start", 0},
-                            {"end", 2},   {"middle", 1}, {"anfang", 0},     {"mitte", 1},     {"ende", 2},
-                            {"début", 0}, {"fin", 2},    {"principios", 0}, {"finales", 2},   {"inizio", 0},
-                            {"fine", 2},  {"begin", 0},  {"eind", 2}};
-constexpr Named numbers[] = {{"a", 1},     {"an", 1},     {"one", 1},  {"two", 2}, {"three", 3},
-                             {"four", 4},  {"couple", 2}, {"five", 5}, {"six", 6}, {"seven", 7},
-                             {"eight", 8}, {"nine", 9},   {"ten", 10}, {"few", 3}};
-
-template <std::size_t n>
-int value_of(const Named (&list)[n], std::string_view name) {
-    for (const auto& entry : list)
-        if (entry.name == name)
-            return entry.value;
-    return -1;
 }
 
 int days_in(int year, int month) {
@@ -223,6 +173,8 @@ private:
         if (is_day(0) && number(1) >= 1 && number(1) <= 12 && is_year(2) && joined_by_dot(0) &&
             joined_by_dot(1))
             return one_day(3, number(2), number(1), number(0));
+        if (auto days = with_signs())
+            return days;
         // 3 May 2023, 3 May, the 3rd of May
         const std::size_t of = word(1) == "of" || word(1) == "de" ? 1 : 0;
         if (is_day(0) && month(1 + of) > 0) {
@@ -258,6 +210,20 @@ private:
         return std::nullopt;
     }
 
+    // 2023年5月3日, 5月3日, 2023年5月; the last sign may begin a word that goes on.
+    Days with_signs() {
+        const auto sign = [&](std::size_t ahead, std::string_view chinese, std::string_view korean) {
+            return word(ahead).starts_with(chinese) || word(ahead).starts_with(korean);
+        };
+        const std::size_t year = is_year(0) && sign(1, "年", "년") ? 2 : 0;
+        if (number(year) < 1 || number(year) > 12 || !sign(year + 1, "月", "월"))
+            return std::nullopt;
+        const int m = number(year);
+        if (is_day(year + 2) && (sign(year + 3, "日", "일") || sign(year + 3, "号", "號")))
+            return one_day(year + 4, year > 0 ? number(0) : past_year(m, number(2)), m, number(year + 2));
+        return year > 0 ? take_month(4, number(0), m) : std::nullopt;
+    }
+
     [[nodiscard]] bool joined_by_dot(std::size_t ahead) const {
         const auto end = words_[at_ + ahead].end;
         return words_[at_ + ahead + 1].begin == end + 1 && text_[end] == '.';
@@ -284,7 +250,7 @@ private:
             return false;
         const std::string_view before = words_[at_ - 1].text;
         constexpr std::array english = {"in", "since", "during", "until"};
-        constexpr std::array others = {"im", "en", "em", "nel", "seit", "sinds", "depuis", "desde"};
+        constexpr std::array others = {"im", "en", "em", "nel", "seit", "sinds", "depuis", "desde", "в", "с"};
         if (std::ranges::find(english, before) != english.end())
             return true; // a short name, too: in feb
         if (full && std::ranges::find(others, before) != others.end())
@@ -323,13 +289,19 @@ private:
     }
 
     Days relative() {
-        if (word(0) == "today" || word(0) == "tonight" || word(0) == "heute")
+        if (word(0) == "today" || word(0) == "tonight")
             return take(1, today_, today_);
-        if (word(0) == "yesterday" || word(0) == "gestern" || word(0) == "hier" || word(0) == "ayer")
+        if (word(0) == "yesterday")
             return take(1, today_ - 1, today_ - 1);
+        if (auto days = in_other_words())
+            return days;
+        // on the 3rd: as with weekdays
+        if (word(0) == "on" && word(1) == "the" && is_day(2) && words_[at_ + 2].ordinal &&
+            said_ == Said::asked && word(3) != "of" && month(3) < 0)
+            return last_day_of_number(3, number(2));
         if (word(0) == "day" && word(1) == "before" && word(2) == "yesterday")
             return take(3, today_ - 2, today_ - 2);
-        if (word(0) == "tomorrow" || word(0) == "morgen")
+        if (word(0) == "tomorrow")
             return take(1, today_ + 1, today_ + 1);
         // on Tuesday, Tuesday evening: the last one before today
         if (const int weekday = value_of(weekdays, word(0)); weekday >= 0 && said_ == Said::asked) {
@@ -354,6 +326,76 @@ private:
         if (word(unit + 1) != "ago" && word(unit + 1) != "earlier")
             return std::nullopt;
         return shifted(unit + 2, word(unit), -count);
+    }
+
+    // The same in other languages.
+    Days in_other_words() {
+        const auto before = at_ > 0 ? std::string_view(words_[at_ - 1].text) : std::string_view();
+        if (const auto day = day_word(word(0))) {
+            // Good morning, this morning
+            if (word(0) == "morgen" && (before == "guten" || before == "heute" || before == "gestern" ||
+                                        before == "am" || before == "jeden"))
+                return std::nullopt;
+            return take(1, today_ + *day, today_ + *day);
+        }
+        if (word(0) == "aujourd" && word(1) == "hui")
+            return take(2, today_, today_);
+        if (word(0) == "avant" && word(1) == "hier")
+            return take(2, today_ - 2, today_ - 2);
+        if (word(0) == "hier" && is_french())
+            return take(1, today_ - 1, today_ - 1);
+        const int leading = foreign_direction_before(word(0));
+        const auto name = leading != 0 ? word(1) : word(0);
+        const int direction = leading != 0 ? leading : foreign_direction_behind(word(1));
+        if (direction != 0) {
+            if (const int weekday = value_of(weekdays, name); weekday >= 0) {
+                const auto day = weekday_near(weekday, direction);
+                return take(2, day, day);
+            }
+            const auto unit = foreign_unit(name);
+            return unit ? shifted(2, english_name(*unit), direction) : std::nullopt;
+        }
+        return ago_in_other_words();
+    }
+
+    // vor zwei Wochen, il y a 3 jours, hace dos meses, due giorni fa, twee weken geleden
+    Days ago_in_other_words() {
+        const std::size_t leading = word(0) == "vor" || word(0) == "hace" || word(0) == "há" ? 1
+                                    : word(0) == "il" && word(1) == "y" && word(2) == "a"    ? 3
+                                                                                             : 0;
+        const int count = number(leading) > 0 ? number(leading) : foreign_number(word(leading));
+        const auto unit = foreign_unit(word(leading + 1));
+        if (count <= 0 || count > 1000 || !unit)
+            return std::nullopt;
+        const auto behind = word(leading + 2);
+        if (leading == 0 && behind != "fa" && behind != "geleden" && behind != "назад" && behind != "atrás")
+            return std::nullopt;
+        return shifted(leading + (leading == 0 ? 3 : 2), english_name(*unit), -count);
+    }
+
+    // "hier" is yesterday in French and here in German and Dutch: the other words tell.
+    [[nodiscard]] bool is_french() const {
+        LanguageVote vote;
+        for (const auto& one : words_)
+            if (one.text != "hier")
+                vote.see(one.text);
+        const auto language = vote.winner(1);
+        return language != Language::german && language != Language::dutch;
+    }
+
+    // The last day before today with that number in its month.
+    Days last_day_of_number(std::size_t used, int number_of_day) {
+        auto date = civil_from_days(today_);
+        for (int months = 0; months < 12; ++months) {
+            if (number_of_day <= days_in(date.year, date.month)) {
+                const auto day = days_from_civil({date.year, date.month, number_of_day});
+                if (day < today_)
+                    return take(used, day, day);
+            }
+            date =
+                date.month == 1 ? CivilDate{date.year - 1, 12, 1} : CivilDate{date.year, date.month - 1, 1};
+        }
+        return std::nullopt;
     }
 
     Days named_period(int direction) {

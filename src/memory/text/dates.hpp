@@ -29,12 +29,13 @@ struct DateMention {
     std::uint32_t end = 0;
 };
 
-// A weekday without "last" or "next" lies behind the one who asks, but either way from one who tells ("see
-// you on Tuesday"): in what was told it is no date.
+// A weekday without "last" or "next", or "the 3rd", lies behind the one who asks, but either way from one who
+// tells ("see you on Tuesday"): in what was told it is no date.
 enum class Said { told, asked };
 
-// The mentions in the text, seen from the day `today`. English words; 2023-05-03 and 3.5.2023 in any
-// language; names of months and days also in German, French, Spanish, Portuguese, Italian and Dutch.
+// The mentions in the text, seen from the day `today`. English words; 2023-05-03, 3.5.2023 and 2023年5月3日
+// in any language; names of months and days, and words such as "letzte Woche", also in German, French,
+// Spanish, Portuguese, Italian, Dutch and Russian (date_words.hpp).
 std::vector<DateMention> find_dates(std::string_view text, std::int64_t today, Said said = Said::told);
 
 } // namespace holdfast::memory

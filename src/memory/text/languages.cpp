@@ -71,12 +71,12 @@ constexpr std::array<LanguageData, language_count> languages = {{
                "ham han har havde hun "
                "hvad hvem hvor hvornår i ikke jeg kan man med meget mig min mit mod må nu når og også om os "
                "over på sig skal som "
-               "så til under var ved vi vil være"},
+               "så til under var ved vi vil vaere"},
     {"norwegian", "alle at av ble da de dem den denne der deres det dette du eller en er et etter for fra ha "
                   "hadde han hans har hun "
                   "hva hvem hvor hvorfor i ikke jeg kan man med meg min mitt mot må nå når og også om opp "
                   "oss på seg skal som så til "
-                  "under ut var ved vi vil være"},
+                  "under ut var ved vi vil vaere"},
     {"finnish", "ei ja joka jos kanssa kuin kun me mikä missä miten mitä mutta myös minun minä ne niin nyt "
                 "oli olla on ovat se sen "
                 "sinä siitä tai te tämä vai vain vielä ettei että hän"},

@@ -1,6 +1,10 @@
 #include "memory/text/letters.hpp"
 
+#include "memory/text/compose.hpp"
+
 namespace holdfast::memory {
+
+using namespace std::string_view_literals;
 
 char32_t decode(std::string_view text, std::size_t& at) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -75,6 +79,8 @@ Script script_of(char32_t code) noexcept {
         return code == 0x589 || code == 0x55d || code == 0x55e ? Script::none : Script::armenian;
     if (code < 0x600)
         return code >= 0x5d0 ? Script::hebrew : Script::none;
+    if (const auto plain = plain_form(code); plain != code)
+        return script_of(plain);
     if (code < 0x780)
         return code == 0x60c || code == 0x61b || code == 0x61f || code == 0x6d4 ? Script::none
                                                                                 : Script::arabic;
@@ -99,12 +105,8 @@ Script script_of(char32_t code) noexcept {
         (code >= 0xac00 && code < 0xd7b0) || (code >= 0xf900 && code < 0xfb00) ||
         (code >= 0x20000 && code < 0x32000))
         return Script::unspaced;
-    if (const auto plain = plain_width(code); plain != code)
-        return script_of(plain);
-    if (!ligature(code).empty())
+    if (!spelled_out(code).empty())
         return Script::latin;
-    if (code >= 0xff66 && code <= 0xff9d)
-        return Script::unspaced; // half-width katakana
     if ((code >= 0x3000 && code < 0x3400) || code >= 0xfe00)
         return Script::none;
     return Script::other;
@@ -116,13 +118,40 @@ bool is_word_sign(char32_t code) noexcept {
            (code >= 0x20000 && code < 0x32000);
 }
 
-char32_t plain_width(char32_t code) noexcept {
-    return code >= 0xff01 && code <= 0xff5e ? code - 0xff01 + '!' : code;
+char32_t plain_form(char32_t code) noexcept {
+    if (code < 0x660)
+        return code;
+    if (code >= 0xff01 && code <= 0xff5e)
+        return code - 0xff01 + '!';
+    if (code >= 0xff66 && code <= 0xff9f) {
+        constexpr std::u32string_view kana = U"ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテト"
+                                             U"ナニヌネノハヒフヘホマミムメモヤユヨ"
+                                             U"ラリルレロワン\x3099\x309a";
+        static_assert(kana.size() == 0xff9f - 0xff66 + 1);
+        return kana[code - 0xff66];
+    }
+    // Arabic, Persian, Devanagari, Bengali, Tamil, Thai, Lao, Burmese, Khmer.
+    for (const char32_t zero : U"\x660\x6f0\x966\x9e6\xbe6\xe50\xed0\x1040\x17e0"sv)
+        if (code >= zero && code < zero + 10)
+            return code - zero + '0';
+    return code;
 }
 
-std::string_view ligature(char32_t code) noexcept {
-    constexpr std::string_view letters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
-    return code >= 0xfb00 && code <= 0xfb06 ? letters[code - 0xfb00] : std::string_view();
+std::string_view spelled_out(char32_t code) noexcept {
+    constexpr std::string_view ligatures[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
+    if (code >= 0xfb00 && code <= 0xfb06)
+        return ligatures[code - 0xfb00];
+    switch (code) {
+    case 0xdf:
+    case 0x1e9e:
+        return "ss";
+    case 0xe6:
+        return "ae";
+    case 0x153:
+        return "oe";
+    default:
+        return {};
+    }
 }
 
 bool is_upper(char32_t code) noexcept {
@@ -183,8 +212,6 @@ char32_t base_letter(char32_t code) noexcept {
     constexpr std::string_view latin1 = "aaaaaaaceeeeiiiidnooooo.ouuuuytsaaaaaaaceeeeiiiidnooooo.ouuuuyty";
     if (code < 0x100) {
         const char base = latin1[code - 0xc0];
-        if (code == 0xdf)
-            return 's';
         return base == '.' ? code : static_cast<char32_t>(base);
     }
     constexpr std::string_view extended = "aaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiiiiijjkkklllllllll"
@@ -245,6 +272,20 @@ char32_t base_letter(char32_t code) noexcept {
 bool is_mark(char32_t code) noexcept {
     return (code >= 0x300 && code < 0x370) || code == 0xad || (code >= 0x200b && code < 0x2010) ||
            (code >= 0x64b && code < 0x660) || (code >= 0x591 && code < 0x5c8) || code == 0xfeff;
+}
+
+char32_t read_letter(std::string_view text, std::size_t& at) noexcept {
+    auto letter = to_lower(plain_form(decode(text, at)));
+    // Only behind a byte of a mark or of a Korean letter is there anything to put together.
+    while (at < text.size() && static_cast<unsigned char>(text[at]) >= 0xcc) {
+        auto next = at;
+        const auto whole = composed(letter, plain_form(decode(text, next)));
+        if (whole == 0)
+            break;
+        letter = whole;
+        at = next;
+    }
+    return letter;
 }
 
 } // namespace holdfast::memory

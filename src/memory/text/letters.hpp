@@ -34,15 +34,21 @@ std::string_view cut_at_character(std::string_view text, std::size_t most) noexc
 Script script_of(char32_t code) noexcept;
 // A character that can be a word by itself although it is written without blanks: Han, and Korean syllables.
 bool is_word_sign(char32_t code) noexcept;
-// Full-width letters and digits as the plain ones; any other code point as it is.
-char32_t plain_width(char32_t code) noexcept;
-// The letters that a ligature (U+FB00 to U+FB06) stands for; empty for any other code point.
-std::string_view ligature(char32_t code) noexcept;
+// Full-width letters and digits, half-width kana and the digits of other scripts as the plain ones; any other
+// code point as it is.
+char32_t plain_form(char32_t code) noexcept;
+// The letters that a small letter stands for which people also write as two (ß, æ, œ), or a ligature (U+FB00
+// to U+FB06); empty for any other code point.
+std::string_view spelled_out(char32_t code) noexcept;
 bool is_upper(char32_t code) noexcept;
 char32_t to_lower(char32_t code) noexcept;
-// The Latin letter without its marks (é -> e, ß -> s); any other code point as it is.
+// The Latin letter without its marks (é -> e); any other code point as it is.
 char32_t base_letter(char32_t code) noexcept;
 // Marks that sit on the letter before them, and joiners: part of a word, not indexed.
 bool is_mark(char32_t code) noexcept;
+
+// The letter at `at` in its plain form, small, put together with the marks behind it (compose.hpp), and moves
+// `at` behind all of them.
+char32_t read_letter(std::string_view text, std::size_t& at) noexcept;
 
 } // namespace holdfast::memory

@@ -10,6 +10,8 @@
 
 namespace holdfast::memory {
 
+using core::cat;
+
 namespace {
 
 bool is_value_char(char c) {
@@ -36,8 +38,9 @@ public:
 
     Redacted run_all() {
         while (at_ < text_.size()) {
-            if (!(at_word_start() && (token() || credentials() || assignment())) && !key_block() &&
-                !url_password())
+            cookies_ = cookies_ && text_[at_] != '\n';
+            if (!(at_word_start() && (token() || credentials() || assignment() || unnamed())) &&
+                !key_block() && !url_password() && !assignment_to_foreign_name())
                 out_ += text_[at_++];
         }
         return {std::move(out_), count_};
@@ -67,7 +70,7 @@ private:
 
     bool replace(std::size_t keep, std::size_t length, std::string_view kind) {
         out_ += text_.substr(at_, keep);
-        out_ += core::cat("[redacted:", kind, "]");
+        out_ += cat("[redacted:", kind, "]");
         at_ += keep + length;
         ++count_;
         return true;
@@ -112,33 +115,74 @@ private:
         return false;
     }
 
-    // The end of the name that begins here and that something is assigned to: one word, or two with a blank
-    // between
-    // ("API Key"). Most words are followed by neither = nor :, so that is asked first.
+    // The end of the name that begins here and that something is assigned to: one word, or up to three with a
+    // blank between ("API Key", "mot de passe"). Most words are followed by neither = nor :, so that is asked
+    // first.
     [[nodiscard]] std::size_t end_of_name() const {
-        const auto first = at_ + run_of(text_, at_, is_token_char);
-        if (assigned_to(first))
-            return is_secret_name(text_.substr(at_, first - at_)) ? first : at_;
-        if (first == at_ || first >= text_.size() || text_[first] != ' ')
+        auto end = at_ + run_of(text_, at_, is_token_char);
+        if (end == at_)
             return at_;
-        const auto second = first + 1 + run_of(text_, first + 1, is_token_char);
-        return second > first + 1 && assigned_to(second) && is_secret_name(text_.substr(at_, second - at_)) &&
-                       !is_secret_name(text_.substr(first + 1, second - first - 1))
-                   ? second
-                   : at_;
+        for (int words = 1;; ++words) {
+            if (assigned_to(end))
+                return is_secret_name(text_.substr(at_, end - at_)) && !begins_later(end) ? end : at_;
+            if (words == 3 || end >= text_.size() || text_[end] != ' ')
+                return at_;
+            const auto next = run_of(text_, end + 1, is_token_char);
+            if (next == 0)
+                return at_;
+            end += 1 + next;
+        }
+    }
+    // Whether the name is one without its first word: then it is found there.
+    [[nodiscard]] bool begins_later(std::size_t end) const {
+        const auto name = text_.substr(at_, end - at_);
+        const auto blank = name.find(' ');
+        return blank != name.npos && is_secret_name(name.substr(blank + 1));
+    }
+    // The length of = or :, also of the full-width ones; 0 when there is none.
+    [[nodiscard]] std::size_t sign_length(std::size_t at) const {
+        if (at >= text_.size())
+            return 0;
+        if (text_[at] == '=' || text_[at] == ':')
+            return 1;
+        const auto wide = text_.substr(at, 3);
+        return wide == "：" || wide == "＝" ? 3 : 0;
+    }
+    [[nodiscard]] std::size_t sign_behind(std::size_t name_end) const {
+        return past_blanks(past_quotes(name_end));
     }
     [[nodiscard]] bool assigned_to(std::size_t name_end) const {
-        const auto at = past_blanks(past_quotes(name_end));
-        return at < text_.size() && (text_[at] == '=' || text_[at] == ':');
+        return sign_length(sign_behind(name_end)) > 0;
     }
 
-    // name = value, name: value, "name": "value", --name value is left alone (too often prose).
+    // name = value, name: value, "name": "value"; --name value; "name value" alone is left alone (too often
+    // prose).
     bool assignment() {
         const auto name_end = end_of_name();
         if (name_end == at_)
+            return flag() || element();
+        return value_under(text_.substr(at_, name_end - at_), name_end);
+    }
+
+    // A name in letters that are no plain ones (contraseña: …) is seen from the sign behind it.
+    bool assignment_to_foreign_name() {
+        if (sign_length(at_) == 0)
             return false;
-        const auto name = text_.substr(at_, name_end - at_);
-        const auto opening = past_blanks(past_blanks(past_quotes(name_end)) + 1);
+        constexpr std::size_t near = 40;
+        auto before = text_.substr(at_ > near ? at_ - near : 0, std::min(at_, near));
+        const auto last = before.find_last_not_of(" \t\"'\\");
+        if (last == before.npos)
+            return false;
+        const auto begin = before.find_last_of(" \t\n", last);
+        before = before.substr(begin == before.npos ? 0 : begin + 1,
+                               last - (begin == before.npos ? 0 : begin + 1) + 1);
+        return std::ranges::any_of(before, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }) &&
+               is_password_name(before) && value_under(before, at_);
+    }
+
+    bool value_under(std::string_view name, std::size_t name_end) {
+        const auto sign = sign_behind(name_end);
+        const auto opening = past_blanks(sign + sign_length(sign));
         const auto at = past_quotes(opening);
         if (text_.substr(at).starts_with("[redacted"))
             return false;
@@ -147,11 +191,99 @@ private:
             return replace(at - at_, length, kind_of_value(text_.substr(at, length)));
         const auto length = run_of(text_, at, is_value_char);
         const auto value = text_.substr(at, length);
-        // name(…) is a call: what it gives is not here.
-        const bool call = at + length < text_.size() && text_[at + length] == '(';
-        return !call && looks_secret(value) && replace(at - at_, length, kind_of_value(value));
+        // name(…) is a call: what it gives is not here. Behind Authorization, a word that others follow is a
+        // scheme.
+        const char next = at + length < text_.size() ? text_[at + length] : '\n';
+        const bool call = next == '(' || (next == ' ' && name.ends_with("uthorization"));
+        if (number_in_json(name, name_end, at, length)) {
+            // In quotes like those of its name: JSON stays JSON.
+            const auto quotes = text_.substr(name_end, past_quotes(name_end) - name_end);
+            out_ += cat(text_.substr(at_, at - at_), quotes, "[redacted:secret]", quotes);
+            at_ = at + length;
+            ++count_;
+            return true;
+        }
+        return !call && (looks_secret(value) || stands_alone(name, name_end, opening, at, length)) &&
+               replace(at - at_, length, kind_of_value(value));
     }
 
+    [[nodiscard]] bool number_in_json(std::string_view name, std::size_t name_end, std::size_t at,
+                                      std::size_t length) const {
+        return length >= 4 && past_quotes(name_end) > name_end && is_password_name(name) &&
+               std::ranges::all_of(text_.substr(at, length), [](char c) { return c >= '0' && c <= '9'; }) &&
+               text_[at - 1] != '"' && text_[at - 1] != '\'';
+    }
+
+    // A word under the name of a password that nothing else in its place could be: password=letmein, a line
+    // of YAML. In code what is assigned is followed by a sign, or a call.
+    [[nodiscard]] bool stands_alone(std::string_view name, std::size_t name_end, std::size_t opening,
+                                    std::size_t at, std::size_t length) const {
+        if (at != opening || !is_password_name(name) || !is_password_alone(text_.substr(at, length)))
+            return false;
+        const char next = at + length < text_.size() ? text_[at + length] : '\n';
+        if (at == name_end + sign_length(name_end) && text_[name_end] != ':')
+            return next == '\n' || next == '\r' || next == ' ' || next == '\t' || next == ';' || next == '&';
+        const auto before = text_.substr(0, at_).find_last_not_of(" \t-");
+        const bool begins_line = before == text_.npos || text_[before] == '\n';
+        return begins_line && sign_length(name_end) > 0 && (next == '\n' || next == '\r');
+    }
+
+    // --password VALUE, and the login line of a .netrc.
+    bool flag() {
+        const auto length = run_of(text_, at_, is_token_char);
+        const auto name = text_.substr(at_, length);
+        const auto at = past_blanks(at_ + length);
+        if (at == at_ + length || !is_secret_name(name) ||
+            !(name.starts_with("--") || (name == "password" && behind_login())))
+            return false;
+        const auto value = text_.substr(at, run_of(text_, at, is_value_char));
+        return looks_secret(value) && !value.starts_with('-') &&
+               replace(at - at_, value.size(), kind_of_value(value));
+    }
+    [[nodiscard]] bool behind_login() const {
+        constexpr std::size_t near = 120;
+        const auto before = text_.substr(at_ > near ? at_ - near : 0, std::min(at_, near));
+        return before.find("login ") != before.npos && before.find("machine ") != before.npos;
+    }
+
+    // <password>value</password>
+    bool element() {
+        if (at_ == 0 || text_[at_ - 1] != '<')
+            return false;
+        const auto end = at_ + run_of(text_, at_, is_token_char);
+        if (end >= text_.size() || text_[end] != '>' || !is_secret_name(text_.substr(at_, end - at_)))
+            return false;
+        const auto close = text_.find_first_of("<\n", end);
+        if (close == text_.npos || text_[close] != '<')
+            return false;
+        const auto value = text_.substr(end + 1, close - end - 1);
+        return is_secret_under(text_.substr(at_, end - at_), value) &&
+               replace(end + 1 - at_, value.size(), kind_of_value(value));
+    }
+
+    // What opens a door without a telling name: ?key=… and &sig=… in an address, and cookies in their header.
+    bool unnamed() {
+        const auto name_end = at_ + run_of(text_, at_, [](char c) { return is_token_char(c) || c == '.'; });
+        if (name_end == at_ || name_end >= text_.size())
+            return false;
+        const auto name = text_.substr(at_, name_end - at_);
+        constexpr std::string_view header = "cookie";
+        if (text_[name_end] == ':' && name.size() >= header.size() &&
+            equals_ignoring_case(name.substr(name.size() - header.size()), header))
+            cookies_ = true;
+        if (text_[name_end] != '=')
+            return false;
+        constexpr std::size_t shortest = 16;
+        const auto length = run_of(text_, name_end + 1, [](char c) {
+            return is_token_char(c) || c == '%' || c == '.' || c == '+' || c == '/' || c == '=';
+        });
+        const auto value = text_.substr(name_end + 1, length);
+        if (length < shortest || !made_by_machine(value))
+            return false;
+        const bool asked = at_ > 0 && (text_[at_ - 1] == '?' || text_[at_ - 1] == '&') &&
+                           (name == "key" || name == "sig" || name == "signature" || name == "auth");
+        return (asked || cookies_) && replace(name_end + 1 - at_, length, kind_of_value(value));
+    }
     // How long the value from `at` is that the quotes between `opening` and `at` begin; 0 when nothing ends
     // it in this line.
     [[nodiscard]] std::size_t quoted(std::size_t opening, std::size_t at) const {
@@ -184,10 +316,17 @@ private:
     bool url_password() {
         if (!rest().starts_with("://"))
             return false;
-        const auto end = std::min(text_.find_first_of(" \t\r\n\"'<>/?#", at_ + 3), text_.size());
-        const auto authority = text_.substr(at_ + 3, end - at_ - 3);
-        const auto at_sign = authority.rfind('@');
+        const auto begin = at_ + 3;
+        const auto part = [&](const char* until) {
+            return text_.substr(begin, std::min(text_.find_first_of(until, begin), text_.size()) - begin);
+        };
+        auto authority = part(" \t\r\n\"'<>/?#");
         const auto colon = authority.find(':');
+        // A password may hold a slash although it should not: what follows the colon is then no port.
+        if (colon != authority.npos && authority.find('@') == authority.npos &&
+            !std::ranges::all_of(authority.substr(colon + 1), [](char c) { return c >= '0' && c <= '9'; }))
+            authority = part(" \t\r\n\"'<>");
+        const auto at_sign = authority.rfind('@');
         if (at_sign == authority.npos || colon == authority.npos || colon + 1 >= at_sign)
             return false;
         return replace(3 + colon + 1, at_sign - colon - 1, "password");
@@ -197,6 +336,7 @@ private:
     std::size_t at_ = 0;
     std::string out_;
     std::size_t count_ = 0;
+    bool cookies_ = false; // this line is a Cookie or Set-Cookie header
 };
 
 } // namespace
@@ -207,7 +347,7 @@ Redacted redact(std::string_view text) {
 
 Redacted redact_member(std::string_view name, std::string_view text) {
     if (!text.starts_with("[redacted") && is_secret_name(name) && is_secret_under(name, text))
-        return {core::cat("[redacted:", kind_of_value(text), "]"), 1};
+        return {cat("[redacted:", kind_of_value(text), "]"), 1};
     return redact(text);
 }
 

@@ -78,15 +78,10 @@ constexpr std::array shapes = {
     Shape{"dckr_pat_", 20, Made::by_machine, "api-key"},
     Shape{"ATATT3", 40, Made::by_machine, "api-key"},
     Shape{"whsec_", 24, Made::by_machine, "api-key"},
+    Shape{"key-", 32, Made::of_plain, "api-key"},
     Shape{"hvs.", 20, Made::by_machine, "vault-token"},
     Shape{"AGE-SECRET-KEY-1", 50, Made::of_upper_exactly, "private-key"},
 };
-
-bool made_by_machine(std::string_view token) {
-    return std::ranges::count_if(token, is_digit) >= 3 ||
-           (std::ranges::any_of(token, is_digit) && std::ranges::any_of(token, is_upper) &&
-            std::ranges::any_of(token, is_lower));
-}
 
 std::size_t length_behind(std::string_view rest, const Shape& shape) {
     switch (shape.made) {
@@ -149,6 +144,22 @@ FoundSecret bot_token(std::string_view text) {
     return length == 35 ? FoundSecret{digits + 1 + length, "bot-token"} : FoundSecret{};
 }
 
+// Discord: the bot's number in base64, the time, and what signs both.
+FoundSecret signed_bot_token(std::string_view text) {
+    if (text.empty() || (text[0] != 'M' && text[0] != 'N' && text[0] != 'O'))
+        return {};
+    const auto number = run_of(text, 0, is_token_char);
+    const auto time = run_of(text, number + 1, is_token_char);
+    const auto behind = number + 1 + time;
+    if (number < 23 || number > 28 || number >= text.size() || text[number] != '.' || time != 6 ||
+        behind >= text.size() || text[behind] != '.')
+        return {};
+    const auto sign = run_of(text, behind + 1, is_token_char);
+    return sign >= 27 && sign <= 40 && made_by_machine(text.substr(0, behind + 1 + sign))
+               ? FoundSecret{behind + 1 + sign, "bot-token"}
+               : FoundSecret{};
+}
+
 // Whoever has the address may write there.
 FoundSecret web_hook(std::string_view text) {
     for (const std::string_view place : {"hooks.slack.com/services/", "discord.com/api/webhooks/"})
@@ -161,6 +172,12 @@ FoundSecret web_hook(std::string_view text) {
 }
 
 } // namespace
+
+bool made_by_machine(std::string_view token) {
+    return std::ranges::count_if(token, is_digit) >= 3 ||
+           (std::ranges::any_of(token, is_digit) && std::ranges::any_of(token, is_upper) &&
+            std::ranges::any_of(token, is_lower));
+}
 
 bool is_token_char(char c) {
     return is_plain_char(c) || c == '_' || c == '-';
@@ -180,7 +197,7 @@ FoundSecret known_token(std::string_view text) {
             if (length >= shape.least)
                 return {shape.prefix.size() + length, shape.kind};
         }
-    for (auto* const look : {mail_key, web_token, bot_token, web_hook})
+    for (auto* const look : {mail_key, web_token, bot_token, signed_bot_token, web_hook})
         if (const auto found = look(text); found.length > 0)
             return found;
     return {};

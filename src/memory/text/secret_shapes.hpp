@@ -14,6 +14,9 @@ struct FoundSecret {
 // The token at the beginning of `text`, which begins a word.
 FoundSecret known_token(std::string_view text);
 
+// Digits enough, or digits among letters of both cases, as nobody writes them.
+bool made_by_machine(std::string_view token);
+
 bool is_token_char(char c);                                                      // A-Z a-z 0-9 _ -
 std::size_t run_of(std::string_view text, std::size_t at, bool (*accept)(char)); // how many in a row
 

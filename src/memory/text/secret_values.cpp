@@ -9,10 +9,21 @@ namespace holdfast::memory {
 
 namespace {
 
-constexpr std::array password_names = {"password", "passwd", "passphrase", "pwd"};
-constexpr std::array other_names = {"secret",       "apikey",     "token",       "accesskey",
-                                    "accountkey",   "privatekey", "authkey",     "signingkey",
-                                    "clientsecret", "secretkey",  "credentials", "encryptionkey"};
+constexpr std::array password_names = {"password",   "passwd",     "passphrase", "pwd",        "passwort",
+                                       "kennwort",   "motdepasse", "contraseña", "contrasena", "senha",
+                                       "wachtwoord", "пароль",     "Пароль",     "密码",       "密碼",
+                                       "パスワード", "비밀번호"};
+constexpr std::array other_names = {"secret",        "apikey",        "token",         "accesskey",
+                                    "accountkey",    "privatekey",    "authkey",       "signingkey",
+                                    "clientsecret",  "secretkey",     "credentials",   "encryptionkey",
+                                    "secretkeybase", "authorization", "securitytoken", "sessiontoken"};
+// SMTP_PASS, db-pw: behind a joint, since bypass and first pass are other things.
+constexpr std::array short_names = {"_pass", "-pass", "_pw", "-pw"};
+// Where settings are read from: what stands there is the name of a secret's place.
+constexpr std::array places = {"process", "self",    "this", "config", "cfg",     "settings", "args",
+                               "os",      "env",     "opts", "params", "options", "request",  "req",
+                               "user",    "context", "ctx",  "app",    "secrets", "vault",    "vars",
+                               "var",     "local",   "data", "props",  "state",   "environ",  "module"};
 // What forms, schemas and settings say in place of a password.
 constexpr std::array stand_ins = {"string",   "text",      "str",      "null",   "none",     "nil",
                                   "required", "optional",  "true",     "false",  "password", "hidden",
@@ -35,6 +46,13 @@ std::string folded(std::string_view name) {
     for (const char c : name)
         if (c != '_' && c != '-' && c != ' ')
             out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+std::string lowered(std::string_view name) {
+    std::string out(name);
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return out;
 }
 
@@ -76,10 +94,20 @@ bool is_mask(std::string_view value) {
            (value.empty() || !is_digit(value.front()));
 }
 
+// process.env.SECRET_1, config.apiKeyV2
+bool is_reference(std::string_view value) {
+    const auto dot = value.find('.');
+    return dot != value.npos && dot + 1 < value.size() &&
+           std::ranges::find(places, value.substr(0, dot)) != places.end() &&
+           std::ranges::all_of(value,
+                               [](char c) { return is_alpha(c) || is_digit(c) || c == '_' || c == '.'; });
+}
+
 bool stands_for_one(std::string_view value) {
     const auto word = folded(value);
-    return value.empty() || is_mask(value) || is_variable(value) || value.starts_with("${") ||
-           value.starts_with("{{") || value.starts_with('%') || value.starts_with('[') ||
+    return value.empty() || is_mask(value) || is_variable(value) || is_reference(value) ||
+           value.starts_with("${") || value.starts_with("$(") || value.starts_with("{{") ||
+           value.starts_with('%') || value.starts_with('[') ||
            (value.starts_with('<') && value.ends_with('>')) || value.ends_with(')') ||
            std::ranges::any_of(stand_ins, [&](std::string_view known) { return word == known; });
 }
@@ -98,13 +126,27 @@ std::size_t words_in(std::string_view value) {
 
 bool is_secret_name(std::string_view name) {
     const auto known = folded(name);
-    return ends_with_one_of(known, password_names) || ends_with_one_of(known, other_names);
+    return ends_with_one_of(known, password_names) || ends_with_one_of(known, other_names) ||
+           ends_with_one_of(lowered(name), short_names);
+}
+
+bool is_password_name(std::string_view name) {
+    return ends_with_one_of(folded(name), password_names);
+}
+
+bool is_password_alone(std::string_view value) {
+    constexpr std::size_t shortest = 4;
+    const auto word = folded(value);
+    // SecretStr and hashed_password are kinds of values, and names of others.
+    return value.size() >= shortest && words_in(value) == 1 && !stands_for_one(value) && !is_path(value) &&
+           word.find("password") == word.npos && word.find("secret") == word.npos;
 }
 
 bool looks_secret(std::string_view value) {
     while (value.ends_with('?') || value.ends_with('.'))
         value.remove_suffix(1); // the end of a sentence
-    if (value.size() < 8 || is_variable(value) || is_path(value) || is_mail_address(value) || is_mask(value))
+    if (value.size() < 8 || is_variable(value) || is_path(value) || is_mail_address(value) ||
+        is_mask(value) || is_reference(value))
         return false;
     bool digit = false;
     bool letter = false;
@@ -126,8 +168,7 @@ bool is_secret_under(std::string_view name, std::string_view value) {
     const auto words = words_in(value);
     if (ends_with_one_of(known, password_names))
         return words > 0 && words <= most_words && !stands_for_one(value) && !is_path(value);
-    return words == 1 && ends_with_one_of(known, other_names) && !stands_for_one(value) &&
-           looks_secret(value);
+    return words == 1 && is_secret_name(name) && !stands_for_one(value) && looks_secret(value);
 }
 
 } // namespace holdfast::memory

@@ -9,6 +9,13 @@ namespace holdfast::memory {
 // stands before it neither.
 bool is_secret_name(std::string_view name);
 
+// The name of a password, in some languages: what stands under it need not look like a secret.
+bool is_password_name(std::string_view name);
+
+// A word that is all there is under the name of a password (DB_PASSWORD=letmein): any, unless it stands for
+// one, or is the name of a kind of value (SecretStr).
+bool is_password_alone(std::string_view value);
+
 // A value without blanks, assigned to such a name in running text: one that somebody chose or a machine made,
 // not a word of prose, no name of a variable, no path, no address.
 bool looks_secret(std::string_view value);

@@ -1,5 +1,6 @@
 // Optional models: summaries by the host, embeddings by a server. Off by default; never waited for beyond a
 // deadline.
+#include "memory/embed/vector_file.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 
@@ -10,6 +11,9 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cmath>
+#include <limits>
+#include <sstream>
 
 namespace holdfast::test {
 namespace {
@@ -191,7 +195,9 @@ public:
         return "{\"embeddings\":{\"endpoint\":\"http://127.0.0.1:" + std::to_string(port_) +
                "/v1/embeddings\",\"model\":\"three\",\"timeoutMs\":" + std::to_string(timeout_ms) + "}}";
     }
-    std::atomic<bool> silent = false; // takes connections and says nothing
+    std::atomic<bool> silent = false;  // takes connections and says nothing
+    std::atomic<bool> lingers = false; // answers in chunks, and leaves the connection open
+    std::atomic<int> delay_ms = 0;
     std::atomic<int> asked = 0;
 
 private:
@@ -224,14 +230,29 @@ private:
                 head = text.find("\r\n\r\n");
             }
             json::array data;
+            bool refuses = false;
             const auto request = json::parse(text.substr(head + 4));
-            for (const auto& input : request.at("input").as_array())
+            for (const auto& input : request.at("input").as_array()) {
+                refuses = refuses || input.as_string().find("poison") != std::string_view::npos;
                 data.push_back({{"index", data.size()}, {"embedding", direction(input.as_string())}});
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
             const auto body = json::serialize(json::object{{"data", data}});
-            const auto answer =
-                "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-            (void)!::write(client, answer.data(), answer.size());
-            ::close(client);
+            std::ostringstream answer;
+            if (refuses)
+                answer << "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
+            else if (lingers)
+                answer << "HTTP/1.1 200 OK\r\nTransfer-Encoding:chunked\r\n\r\n"
+                       << std::hex << body.size() << "\r\n"
+                       << body << "\r\n0\r\n\r\n";
+            else
+                answer << "HTTP/1.1 200 OK\r\nContent-Length: " << body.size() << "\r\n\r\n" << body;
+            const auto sent = answer.str();
+            (void)!::write(client, sent.data(), sent.size());
+            if (lingers)
+                held_.push_back(client);
+            else
+                ::close(client);
         }
     }
     int listener_ = -1;
@@ -299,6 +320,94 @@ TEST(MemoryModel, embeddings_find_what_words_do_not_and_a_silent_server_holds_up
     EXPECT_TRUE(next.call("memory.search", {{"query", "truck"}}).contains("result"));
     next.close_input();
     EXPECT_EQ(next.wait_briefly(), 0);
+}
+
+// Neither a text that the server refuses nor one that leaves its connections open holds up the others; a
+// filter finds what fits however much else is more alike; and what is forgotten has no vector.
+TEST(MemoryModel, vectors_are_made_filtered_and_wiped) {
+    const TempHome home;
+    FakeEmbeddings server;
+    server.lingers = true;
+    home.write("config.json", server.config(5000));
+    MemoryProcess memory(home.path());
+    prepare(memory);
+    const auto add = [&](const std::string& text, const char* session) {
+        const auto added = memory.call("memory.add", {{"text", text}, {"sessionId", session}});
+        return std::string(added.at("result").at("traceId").as_string());
+    };
+    add("some poison", "p");
+    const auto bicycle = add("a bicycle", "b");
+    for (int i = 0; i < 150; ++i)
+        turn(memory, i, "the truck number " + std::to_string(i), "noted");
+    wait_for_vectors(memory, 152);
+    const auto hits = [&](const json::object& query) {
+        std::vector<std::string> ids;
+        const auto answer = memory.call("memory.search", query);
+        for (const auto& hit : answer.at("result").at("hits").as_array())
+            ids.emplace_back(hit.at("refId").as_string());
+        return ids;
+    };
+    EXPECT_EQ(hits({{"query", "automobile"}, {"topK", 3}}).size(), 3U);
+    EXPECT_EQ(hits({{"query", "automobile"}, {"sessionId", "b"}}), std::vector{bicycle});
+    EXPECT_TRUE(hits({{"query", "automobile"}, {"sessionId", "p"}}).empty()) << "it has no vector";
+    // A question in a hurry that the server is too slow for does not keep the others from it.
+    server.delay_ms = 200;
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    EXPECT_TRUE(memory
+                    .call("turn.start", {{"agent", "a"},
+                                         {"sessionId", "s"},
+                                         {"userText", "automobile"},
+                                         {"ts", now},
+                                         {"deadlineAt", now + 100}})
+                    .contains("result"));
+    EXPECT_EQ(hits({{"query", "automobile"}, {"sessionId", "b"}}), std::vector{bicycle});
+    // The record of row 2: its number, and three numbers that are none any more.
+    const auto record = [&] { return TempHome::read_path(home.file("data/vectors")).substr(256 + 20, 20); };
+    EXPECT_NE(record().substr(8), std::string(12, '\0'));
+    EXPECT_TRUE(memory.call("memory.forget", {{"id", bicycle}}).contains("result"));
+    EXPECT_EQ(record(), std::string("\x02\0\0\0\0\0\0\0", 8) + std::string(12, '\0'));
+    EXPECT_TRUE(hits({{"query", "automobile"}, {"sessionId", "b"}}).empty());
+    memory.close_input();
+    EXPECT_EQ(memory.wait_briefly(), 0);
+}
+
+TEST(MemoryModel, the_file_of_vectors_takes_only_vectors) {
+    using memory::VectorFile;
+    const TempHome home;
+    auto file = VectorFile::open(home.file("vectors"), "m").value();
+    const std::vector<float> east{2, 0};
+    const std::vector<float> north{0, 3};
+    const float infinite = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(file.append(1, std::vector<float>{infinite, 1}));
+    EXPECT_FALSE(file.append(1, std::vector<float>{std::nanf(""), 1}));
+    ASSERT_TRUE(file.append(1, east));
+    EXPECT_FALSE(file.append(2, std::vector<float>{1, 2, 3}));
+    file.forget(3); // while it is on its way
+    ASSERT_TRUE(file.append(2, north));
+    ASSERT_TRUE(file.append(3, east));
+    ASSERT_TRUE(file.append(4, std::vector<float>{1, 1}));
+    const auto like = [&](const std::vector<float>& query, const VectorFile::AdmitRow& admit) {
+        bool cut = false;
+        std::vector<std::int64_t> rows;
+        for (const auto& hit : file.search(query, 2, 0, admit, cut))
+            rows.push_back(hit.row);
+        EXPECT_FALSE(cut);
+        return rows;
+    };
+    EXPECT_EQ(like(east, {}), (std::vector<std::int64_t>{1, 4}));
+    EXPECT_EQ(like(east, [](std::int64_t row) { return row != 1; }), std::vector<std::int64_t>{4});
+    file.forget(1);
+    EXPECT_EQ(like(east, {}), std::vector<std::int64_t>{4});
+    // Of another dimension: all of them anew, also for the next who opens it.
+    ASSERT_TRUE(file.clear());
+    EXPECT_EQ(file.last_row(), 0);
+    ASSERT_TRUE(file.append(1, std::vector<float>{1, 2, 3}));
+    EXPECT_EQ(like({1, 2, 3}, {}), std::vector<std::int64_t>{1});
+    auto again = VectorFile::open(home.file("vectors"), "m").value();
+    EXPECT_EQ(again.size(), 1U);
+    EXPECT_EQ(again.dimension(), 3U);
 }
 
 } // namespace

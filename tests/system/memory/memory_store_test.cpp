@@ -171,6 +171,102 @@ TEST(MemoryStore, words_are_found_updated_and_forgotten) {
     EXPECT_TRUE(report->index_sound);
 }
 
+// What a person types into a list, in whatever script: all words, the last one open-ended.
+TEST(MemoryStore, lists_find_words_of_every_script) {
+    const TempHome home;
+    auto store = open_store(home);
+    (void)add_turn(*store, "se_zh", "我昨天在北京大学讲了机器学习的课", 1);
+    (void)add_turn(*store, "se_ja", "東京タワーの近くで寿司を食べました", 2);
+    (void)add_turn(*store, "se_ko", "어제 서울에서 친구를 만났다", 3);
+    (void)add_turn(*store, "se_th", "ฉันชอบกินข้าวผัดที่กรุงเทพ", 4);
+    (void)add_turn(*store, "se_hi", "मुझे हिन्दी में किताबें पढ़ना पसंद है", 5);
+    (void)add_turn(*store, "se_fr", "J’ai bu de l’eau à l’école — c’est bon", 6);
+    (void)add_turn(*store, "se_de", "Die Straße nach München ist gesperrt", 7);
+    const auto sessions = [&](const std::string& words) {
+        std::string all;
+        auto traces = list_traces(**store->reader(), {.words = words});
+        EXPECT_TRUE(traces) << words;
+        if (traces)
+            for (const auto& trace : *traces)
+                all += trace.session_id.substr(3) + " ";
+        auto episodes = list_episode_ids(**store->reader(), {.words = words});
+        EXPECT_TRUE(episodes && traces && episodes->size() == traces->size()) << words;
+        return all;
+    };
+    for (const auto& [words, found] : std::vector<std::pair<std::string, std::string>>{{"北京", "zh "},
+                                                                                       {"大学", "zh "},
+                                                                                       {"机器学习", "zh "},
+                                                                                       {"学", "zh "},
+                                                                                       {"课", "zh "},
+                                                                                       {"京北", ""},
+                                                                                       {"昨天，机器", "zh "},
+                                                                                       {"東京タワー", "ja "},
+                                                                                       {"寿司", "ja "},
+                                                                                       {"서울", "ko "},
+                                                                                       {"친구", "ko "},
+                                                                                       {"กรุงเทพ", "th "},
+                                                                                       {"हिन्दी", "hi "},
+                                                                                       {"किता", "hi "},
+                                                                                       {"l’eau", "fr "},
+                                                                                       {"école — bo", "fr "},
+                                                                                       {"strasse", "de "},
+                                                                                       {"STRASSE", "de "},
+                                                                                       {"munchen", "de "},
+                                                                                       {"mu\u0308nch", "de "},
+                                                                                       {"l\u00a0eau", "fr "},
+                                                                                       {"munch ist", ""},
+                                                                                       {"…", ""}})
+        EXPECT_EQ(sessions(words), found) << words;
+    std::string many;
+    for (int i = 0; i < 1000; ++i)
+        many += "word" + std::to_string(i) + " ";
+    EXPECT_EQ(sessions(many), "");
+    ASSERT_TRUE(store->write([&](WriteContext& context) -> Result<void> {
+        StoredObject policy{.id = "po_1",
+                            .kind = ObjectKind::policy,
+                            .title = "ÜBER GRÖSSE",
+                            .body = "von 北京大学",
+                            .status = "active"};
+        return put_object(context, policy);
+    }));
+    for (const auto& [words, found] : std::vector<std::pair<std::string, std::size_t>>{
+             {"größe", 1}, {"über von", 1}, {"北京", 1}, {"大学 grö", 1}, {"rösse", 0}, {"über nie", 0}})
+        EXPECT_EQ(list_objects(**store->reader(), ObjectKind::policy, "", words, 10, 0)->size(), found)
+            << words;
+    auto report = check_store(*store);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->index_sound);
+}
+
+TEST(MemoryStore, a_store_from_before_gets_its_words_read_again_row_by_row) {
+    const TempHome home;
+    constexpr int rows = 1200;
+    {
+        auto database = Database::open(home.file("memory.db"), OpenMode::read_write_create).value();
+        ASSERT_TRUE(migrate(database, home.file("memory.db"), migrations().first(3), [](int, int, auto) {}));
+        ASSERT_TRUE(database.exec("BEGIN; INSERT INTO sessions VALUES(1, 's', 'a', NULL, NULL, 1, NULL);"
+                                  "INSERT INTO episodes(row, id, session, opened_at) VALUES(1, 'e', 1, 1)"));
+        for (int i = 1; i <= rows; ++i)
+            ASSERT_TRUE(database.exec("INSERT INTO traces(row, id, session, episode, ts, kind, user_text,"
+                                      " agent_text) VALUES(" +
+                                      std::to_string(i) + ", 't" + std::to_string(i) +
+                                      "', 1, 1, 1, 'turn', '我在北京" + std::to_string(i) + "', '')"));
+        ASSERT_TRUE(database.exec("UPDATE state SET next_trace=" + std::to_string(rows + 1) +
+                                  ", traces=" + std::to_string(rows) + "; COMMIT"));
+    }
+    StoreOptions options;
+    options.path = home.file("memory.db");
+    std::vector<Progress> told;
+    auto store = Store::open(options, [&](const Progress& progress) { told.push_back(progress); });
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_EQ(list_traces(**(*store)->reader(), {.limit = 5000, .words = "北京"})->size(), std::size_t{rows});
+    EXPECT_EQ(list_traces(**(*store)->reader(), {.limit = 5000, .words = "北京 1200"})->size(), 1U);
+    EXPECT_TRUE(std::ranges::any_of(told, [](const Progress& progress) {
+        return progress.phase == Phase::indexing && progress.done > 0 && progress.done < progress.total;
+    }));
+    EXPECT_TRUE(check_store(**store)->index_sound);
+}
+
 TEST(MemoryStore, check_repairs_an_index_that_disagrees_with_the_text) {
     const TempHome home;
     auto store = open_store(home);
