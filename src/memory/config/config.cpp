@@ -92,6 +92,7 @@ Result<HomeConfig> read_config(const std::string& path) {
     summaries.flag("enabled", config.summaries);
     summaries.number("timeoutMs", config.summary_timeout_ms, 1, 600'000);
     Members embeddings(part("embeddings"), "embeddings.");
+    embeddings.flag("host", config.embeddings_host);
     embeddings.text("endpoint", config.embeddings_endpoint);
     embeddings.text("model", config.embeddings_model);
     embeddings.number("timeoutMs", config.embeddings_timeout_ms, 1, 60'000);
@@ -104,6 +105,9 @@ Result<HomeConfig> read_config(const std::string& path) {
         if (!members->problem().empty())
             return fail(Errc::invalid_argument,
                         cat(path, ": ", members->problem(), "; the file is not used"));
+    if (config.embeddings_host && !config.embeddings_endpoint.empty())
+        return fail(Errc::invalid_argument,
+                    cat(path, ": embeddings.host and embeddings.endpoint: name one of them; the file is not used"));
     return config;
 }
 

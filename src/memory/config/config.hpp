@@ -18,7 +18,9 @@ struct HomeConfig {
 
     // "embeddings": {"endpoint": "http://127.0.0.1:8080/v1/embeddings", "model": "…", "keyVariable": "NAME",
     // "timeoutMs": 300, "weight": 0.5}: an OpenAI-compatible server as one more channel of recall.
-    std::string embeddings_endpoint; // empty: off
+    // Or {"host": true, "model": "…", …}: the host itself, by the reverse call host.embed.
+    bool embeddings_host = false;
+    std::string embeddings_endpoint; // empty, and no host: off
     std::string embeddings_model;
     std::string embeddings_key; // taken from the environment variable that keyVariable names
     std::int64_t embeddings_timeout_ms = 300;

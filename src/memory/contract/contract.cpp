@@ -147,7 +147,7 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
     const bool id_sound = id == nullptr || id->is_string() || id->is_int64() || id->is_uint64();
     const auto* method = request->if_contains("method");
     if (method == nullptr && (request->contains("result") || request->contains("error"))) {
-        (void)host_model_.take(peer.get(), *request); // or to a request that nobody waits for any more
+        (void)host_calls_.take(peer.get(), *request); // or to a request that nobody waits for any more
         return;
     }
     if (method == nullptr || !method->is_string() || !id_sound)
@@ -158,6 +158,8 @@ void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) 
     if (version == nullptr || *version != "2.0")
         return send_error(peer, id != nullptr ? *id : json::value(nullptr),
                           contract_error(-32600, "protocol_error", "jsonrpc must be \"2.0\""));
+    if (service_.config().embeddings_host && peer->takes_requests())
+        host_embeddings_.met(peer);
     const auto name = std::string_view(method->get_string());
     const bool wants_answer = id != nullptr;
     json::value answer_id = wants_answer ? *id : json::value(nullptr);

@@ -1,6 +1,7 @@
 // The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
 #pragma once
 
+#include "memory/contract/host_embeddings.hpp"
 #include "memory/contract/host_model.hpp"
 #include "memory/service/peer.hpp"
 #include "memory/service/service.hpp"
@@ -19,9 +20,12 @@ namespace holdfast::memory {
 
 class Contract final : public Protocol {
 public:
-    explicit Contract(Service& service)
+    // `calls` and `embeddings` outlive it: the service uses them, too.
+    Contract(Service& service, HostCalls& calls, HostEmbeddings& embeddings)
         : service_(service)
-        , host_model_(service.config().summaries, service.config().summary_timeout_ms) {}
+        , host_calls_(calls)
+        , host_embeddings_(embeddings)
+        , host_model_(calls, service.config().summaries, service.config().summary_timeout_ms) {}
 
     // Handles one line. The answer goes to the peer when it is there; a notification gets none.
     void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
@@ -67,6 +71,8 @@ private:
     bool remember_subscriptions(Peer& peer); // with the mutex held
 
     Service& service_;
+    HostCalls& host_calls_;
+    HostEmbeddings& host_embeddings_;
     HostModel host_model_;
     std::mutex subscriptions_mutex_;
     std::vector<Subscription> subscriptions_;

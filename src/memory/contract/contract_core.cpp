@@ -21,7 +21,7 @@ json::object embedder_health(const Embedder* embedder) {
                 {"lastError", nullptr}};
     const auto health = embedder->health();
     return {{"available", health.available},
-            {"provider", "http"},
+            {"provider", health.provider},
             {"model", health.model},
             {"lastOkAt", health.last_ok_ms != 0 ? json::value(health.last_ok_ms) : json::value(nullptr)},
             {"lastError", health.last_error.empty() ? json::value(nullptr) : json::value(health.last_error)},

@@ -64,7 +64,8 @@ bool Contract::unsubscribe(const Peer* peer, std::string_view id) {
 }
 
 void Contract::forget(const Peer* peer) {
-    host_model_.forget(peer);
+    host_embeddings_.forget(peer);
+    host_calls_.forget(peer);
     const std::lock_guard lock(subscriptions_mutex_);
     std::erase_if(subscriptions_, [&](const Subscription& s) { return s.raw == peer; });
     subscribers_ = subscriptions_.size();

@@ -4,15 +4,11 @@
 #include "memory/store/ids.hpp"
 #include "memory/text/letters.hpp"
 
-#include <boost/json.hpp>
-
 #include <algorithm>
-#include <cmath>
 
 namespace holdfast::memory {
 
 using core::cat;
-namespace json = boost::json;
 
 namespace {
 
@@ -22,23 +18,16 @@ constexpr std::int64_t fair_us = 100'000;             // enough for a server tha
 constexpr int most_missed = 3;                        // questions in a row that left less, and got no answer
 constexpr int batch = 32;
 constexpr std::size_t most_text = 8000; // bytes of a trace, or of a question
-// A number of a vector takes some twenty characters. What is longer is no answer to us, and reading it would
-// cost the time that the question has.
-constexpr std::size_t most_answer_each = std::size_t{256} * 1024;
-
-constexpr double most_number = 1e18; // in a vector; its square must still be a number
 
 } // namespace
 
 Result<std::unique_ptr<Embedder>> Embedder::start(Store& store, const std::string& path,
-                                                  const HomeConfig& config) {
-    auto target = parse_http(config.embeddings_endpoint);
-    if (!target)
-        return std::unexpected(std::move(target.error()));
+                                                  const HomeConfig& config,
+                                                  std::shared_ptr<EmbeddingSource> source) {
     auto vectors = VectorFile::open(path, config.embeddings_model);
     if (!vectors)
         return std::unexpected(std::move(vectors.error()));
-    std::unique_ptr<Embedder> embedder(new Embedder(store, config, std::move(*target), std::move(*vectors)));
+    std::unique_ptr<Embedder> embedder(new Embedder(store, config, std::move(source), std::move(*vectors)));
     embedder->thread_ = std::thread([raw = embedder.get()] { raw->loop(); });
     return embedder;
 }
@@ -74,44 +63,8 @@ void Embedder::note(const Result<void>& outcome) {
     rest_until_ms_ = monotonic_ms() + rest_ms;
 }
 
-Result<std::vector<std::vector<float>>> Embedder::ask(const std::vector<std::string>& texts,
-                                                      std::int64_t deadline_us) {
-    const json::object request{{"model", config_.embeddings_model},
-                               {"input", json::array(texts.begin(), texts.end())}};
-    auto body = http_post(target_, config_.embeddings_key, json::serialize(request),
-                          texts.size() * most_answer_each, deadline_us, stopping_);
-    if (!body)
-        return std::unexpected(std::move(body.error()));
-    const auto odd = [] {
-        return fail(Errc::protocol, "the embeddings server's answer has no vectors as they should be");
-    };
-    boost::system::error_code failed;
-    const auto parsed = json::parse(*body, failed);
-    const auto* data = !failed && parsed.is_object() ? parsed.get_object().if_contains("data") : nullptr;
-    if (data == nullptr || !data->is_array() || data->get_array().size() != texts.size())
-        return odd();
-    std::vector<std::vector<float>> vectors(texts.size());
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-        const auto* each = data->get_array()[i].if_object();
-        const auto* numbers = each != nullptr ? each->if_contains("embedding") : nullptr;
-        const auto* index = each != nullptr ? each->if_contains("index") : nullptr;
-        const std::size_t place =
-            index != nullptr && index->is_int64() ? static_cast<std::size_t>(index->get_int64()) : i;
-        if (numbers == nullptr || !numbers->is_array() || numbers->get_array().empty() ||
-            place >= vectors.size())
-            return odd();
-        for (const auto& number : numbers->get_array()) {
-            const double value = number.is_number() ? number.to_number<double>() : most_number * 2;
-            if (!(std::abs(value) <= most_number))
-                return odd();
-            vectors[place].push_back(static_cast<float>(value));
-        }
-    }
-    if (std::ranges::any_of(vectors, [&](const auto& vector) {
-            return vector.empty() || vector.size() != vectors[0].size();
-        }))
-        return odd();
-    return vectors;
+Result<Vectors> Embedder::ask(const std::vector<std::string>& texts, std::int64_t deadline_us) {
+    return source_->embed(texts, config_.embeddings_model, deadline_us, stopping_);
 }
 
 // True when there may be more.
@@ -160,11 +113,11 @@ Result<bool> Embedder::embed_some() {
     return rows.size() == batch;
 }
 
-Result<std::vector<std::vector<float>>> Embedder::ask_each(const std::vector<std::string>& texts) {
+Result<Vectors> Embedder::ask_each(const std::vector<std::string>& texts) {
     auto plain = ask({"memory"}, monotonic_us() + batch_timeout_us);
     if (!plain)
         return plain; // it is the server, and no text
-    std::vector<std::vector<float>> vectors;
+    Vectors vectors;
     for (const auto& text : texts) {
         auto one = ask({text}, monotonic_us() + batch_timeout_us);
         if (!one && one.error().code != Errc::protocol)
@@ -234,7 +187,7 @@ std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t
 
 Embedder::Health Embedder::health() const {
     const std::lock_guard lock(mutex_);
-    return {last_ok_ms_ != 0 && last_error_.empty(), config_.embeddings_model, last_ok_ms_, last_error_,
+    return {last_ok_ms_ != 0 && last_error_.empty(), source_->provider(), config_.embeddings_model, last_ok_ms_, last_error_,
             vectors_.size()};
 }
 

@@ -1,10 +1,10 @@
-// Embeddings by an OpenAI-compatible server, as one more channel of recall. Off unless the home is configured
+// Embeddings, by a server or by the host, as one more channel of recall. Off unless the home is configured
 // so. Traces are embedded in the background, oldest first; a question is embedded while it is asked, within
 // its deadline. A server that fails is left alone for a while: recall goes on without it at full speed.
 #pragma once
 
 #include "memory/config/config.hpp"
-#include "memory/embed/http_post.hpp"
+#include "memory/embed/embedding_source.hpp"
 #include "memory/embed/vector_file.hpp"
 #include "memory/store/store.hpp"
 
@@ -17,9 +17,10 @@ namespace holdfast::memory {
 
 class Embedder {
 public:
-    // invalid_argument: the configuration is wrong.
+    // `path`: where the vectors are kept.
     static Result<std::unique_ptr<Embedder>> start(Store& store, const std::string& path,
-                                                   const HomeConfig& config);
+                                                   const HomeConfig& config,
+                                                   std::shared_ptr<EmbeddingSource> source);
     ~Embedder();
     Embedder(const Embedder&) = delete;
     Embedder& operator=(const Embedder&) = delete;
@@ -36,6 +37,7 @@ public:
 
     struct Health {
         bool available = false;
+        std::string_view provider;
         std::string model;
         std::int64_t last_ok_ms = 0;
         std::string last_error;
@@ -45,23 +47,22 @@ public:
     void close();
 
 private:
-    Embedder(Store& store, HomeConfig config, HttpTarget target, VectorFile vectors)
+    Embedder(Store& store, HomeConfig config, std::shared_ptr<EmbeddingSource> source, VectorFile vectors)
         : store_(store)
         , config_(std::move(config))
-        , target_(std::move(target))
+        , source_(std::move(source))
         , vectors_(std::move(vectors)) {}
     void loop();
     Result<bool> embed_some();
     // One text after another, for a batch that the server refused: a text that it does not take (too long, or
     // nothing in it) has no vector, and holds up none of the others.
-    Result<std::vector<std::vector<float>>> ask_each(const std::vector<std::string>& texts);
-    Result<std::vector<std::vector<float>>> ask(const std::vector<std::string>& texts,
-                                                std::int64_t deadline_us);
+    Result<Vectors> ask_each(const std::vector<std::string>& texts);
+    Result<Vectors> ask(const std::vector<std::string>& texts, std::int64_t deadline_us);
     void note(const Result<void>& outcome);
 
     Store& store_;
     HomeConfig config_;
-    HttpTarget target_;
+    std::shared_ptr<EmbeddingSource> source_;
     VectorFile vectors_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;

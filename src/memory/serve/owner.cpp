@@ -56,6 +56,7 @@ Result<void> Owner::start() {
         state_changed_ = true;
         wake();
     };
+    options.host_embeddings = host_embeddings_;
     options.on_fenced = [this] {
         fenced_ = true;
         wake();
@@ -64,7 +65,7 @@ Result<void> Owner::start() {
     if (!service)
         return std::unexpected(std::move(service.error()));
     service_ = std::move(*service);
-    contract_ = std::make_unique<Contract>(*service_);
+    contract_ = std::make_unique<Contract>(*service_, host_calls_, *host_embeddings_);
     contract_->on_shutdown([this](const Peer& peer) {
         const std::lock_guard lock(news_mutex_);
         shutdowns_.insert(&peer);

@@ -92,6 +92,8 @@ private:
     LedgerFiles own_files_;
     int cancel_fd_;
     sys::Fd wake_;
+    HostCalls host_calls_; // before the service, whose threads use it
+    std::shared_ptr<HostEmbeddings> host_embeddings_ = std::make_shared<HostEmbeddings>(host_calls_);
     std::unique_ptr<Service> service_;
     std::unique_ptr<Contract> contract_;
     std::unique_ptr<OwnerDesk> desk_;

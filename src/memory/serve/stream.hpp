@@ -30,6 +30,7 @@ public:
     void go_on() override;
     [[nodiscard]] std::string_view agent() const override { return agent_; }
     [[nodiscard]] const void* lane() const override { return this; }
+    [[nodiscard]] bool takes_requests() const override { return true; }
 
     // On the serving thread from here on.
     // Answers what an earlier owner had read and left unanswered, and handles the lines that it had read

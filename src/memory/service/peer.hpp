@@ -40,6 +40,8 @@ public:
     // how far a handshake came. Kept outside this process, replaced as a whole. False: longer than 32 KiB,
     // not kept.
     virtual bool remember(std::string_view /*state*/) { return false; }
+    // Whether it answers requests of ours: a client with a line of its own, and no part of this program.
+    [[nodiscard]] virtual bool takes_requests() const { return false; }
     // Requests of one lane wait for each other where many are to be worked on, and not for those of another.
     [[nodiscard]] virtual const void* lane() const { return nullptr; }
     // For whom the client speaks, as it said when it came; empty: as the home's owner.

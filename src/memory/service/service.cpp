@@ -1,6 +1,7 @@
 #include "memory/service/service.hpp"
 
 #include "core/text.hpp"
+#include "memory/embed/http_embeddings.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/errors.hpp"
 
@@ -115,15 +116,24 @@ Result<void> Service::open_store() {
     return {};
 }
 
+void Service::embeddings_are_off(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    config_problem_ = cat("embeddings are off: ", why.message);
+}
+
 void Service::start_embedder() {
-    if (config_.embeddings_endpoint.empty())
-        return;
-    auto embedder = Embedder::start(*store_, paths_.home + "/data/vectors", config_);
-    if (!embedder) {
-        const std::lock_guard lock(mutex_);
-        config_problem_ = cat("embeddings are off: ", embedder.error().message);
-        return;
+    auto source = options_.host_embeddings;
+    if (!config_.embeddings_host || !source) {
+        if (config_.embeddings_endpoint.empty())
+            return;
+        auto target = parse_http(config_.embeddings_endpoint);
+        if (!target)
+            return embeddings_are_off(target.error());
+        source = std::make_shared<HttpEmbeddings>(std::move(*target), config_.embeddings_key);
     }
+    auto embedder = Embedder::start(*store_, paths_.home + "/data/vectors", config_, std::move(source));
+    if (!embedder)
+        return embeddings_are_off(embedder.error());
     embedder_ = std::move(*embedder);
     embedder_ready_ = embedder_.get();
     recall_->set_channel(

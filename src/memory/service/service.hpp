@@ -39,6 +39,8 @@ struct ServiceOptions {
     // of that ownership. May wait for another owner to end; what it says meanwhile is shown by health. Empty:
     // not guarded.
     std::function<Result<std::int64_t>(const OnProgress&)> become_owner = {};
+    // Vectors by the host, for a home that is configured so. Empty: there is no such host.
+    std::shared_ptr<EmbeddingSource> host_embeddings = {};
     OnProgress on_progress = {};          // from the opening thread and the indexer; may be empty
     std::function<void()> on_fenced = {}; // from the writer thread: a newer owner was found in the store
 };
@@ -113,6 +115,7 @@ private:
     Result<void> open_store();
     void tell(const Progress& progress);
     void start_embedder();
+    void embeddings_are_off(const Error& why);
     void worker();
     void clock();
     void want_worker();   // with the mutex held
