@@ -30,16 +30,10 @@ Result<std::unique_ptr<Recall>> Recall::open(Store& store, const std::string& di
         return std::unexpected(std::move(next.error()));
     if (recall->index_->next_row() > *next)
         recall->index_->clear(); // the store was set back to an earlier state: it has no such rows
-    auto agree = recall->counts_agree(**reader, *next);
-    if (!agree)
-        return std::unexpected(std::move(agree.error()));
-    if (!*agree) {
-        const auto compared = recall->compare_rows();
-        if (!compared)
-            return std::unexpected(compared.error());
-        if (*compared == Agreement::rebuilding)
+    // What cannot be read is no reason not to open: a store that is damaged in its middle stays in use.
+    if (const auto agree = recall->counts_agree(**reader, *next); agree && !*agree)
+        if (const auto compared = recall->compare_rows(); compared && *compared == Agreement::rebuilding)
             recall->index_->clear();
-    }
     recall->committed_row_ = *next - 1;
     recall->indexed_row_ = recall->index_->next_row() - 1;
     recall->indexer_ = std::thread([raw = recall.get()] { raw->indexer_loop(); });

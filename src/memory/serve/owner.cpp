@@ -133,8 +133,7 @@ bool Owner::turn() {
         step(client);
     for (auto client = clients_.begin(); client != clients_.end();)
         client = client->gone ? clients_.erase(client) : std::next(client);
-    std::erase_if(guests_,
-                  [now = monotonic_ms()](const Guest& guest) { return guest.gone || now >= guest.until_ms; });
+    std::erase_if(guests_, [](const Guest& guest) { return guest.gone; });
     if (!leaving_ && own_done_ && !wanted())
         begin_leaving(drain_bound.count(), "");
     if (!leaving_)
@@ -309,7 +308,14 @@ void Owner::wait() {
         fds.push_back({client.stream->wants_output() ? client.stream->out() : -1, POLLOUT, 0});
     }
     const int n = ::poll(fds.data(), fds.size(), next_timeout());
-    if (n <= 0)
+    if (n < 0)
+        return;
+    // Only who has said nothing by now is late: we may have been busy ourselves.
+    std::size_t at = fixed;
+    for (auto& guest : guests_)
+        if (fds[at++].revents == 0 && monotonic_ms() >= guest.until_ms)
+            guest.gone = true;
+    if (n == 0)
         return;
     if (fds[woken].revents != 0) {
         std::uint64_t count = 0;
@@ -326,7 +332,7 @@ void Owner::wait() {
         begin_leaving(drain_bound.count(), "");
     }
     // New clients go to the end of the list, behind those that were waited for. Leaving drops all guests.
-    std::size_t at = fixed;
+    at = fixed;
     for (auto& guest : guests_)
         if (fds[at++].revents != 0)
             hear(guest);

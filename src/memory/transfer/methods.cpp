@@ -120,7 +120,9 @@ void core_check(const CallPointer& call) {
         if (store.set_aside_now())
             problems.emplace_back(cat("the database was corrupt when it was opened; it is kept as ",
                                       store.set_aside(), ", and a new one was begun"));
-        auto agreement = call->service().recall().check();
+        // Rows that cannot be read say nothing about the index.
+        auto agreement = report->problems.empty() ? call->service().recall().check()
+                                                  : Result<Recall::Agreement>(Recall::Agreement::sound);
         if (!agreement)
             return call->refuse(agreement.error());
         if (rebuild && *agreement != Recall::Agreement::rebuilding)
