@@ -20,7 +20,7 @@ class MemoryCalls : public testing::Test {
 protected:
     MemoryCalls()
         : service_(Service::start({.home = home_.path(), .agent = "test"}).value())
-        , contract_(*service_) {}
+        , contract_(*service_, host_calls_, host_embeddings_) {}
     ~MemoryCalls() override { service_->close(); }
 
     std::future<LocalAnswer> begin(std::string_view method, json::object params) {
@@ -46,6 +46,8 @@ protected:
 
     const TempHome home_;
     std::unique_ptr<Service> service_;
+    HostCalls host_calls_;
+    HostEmbeddings host_embeddings_{host_calls_};
     Contract contract_;
 };
 
