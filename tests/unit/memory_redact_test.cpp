@@ -194,5 +194,18 @@ TEST(MemoryRedact, a_member_is_judged_by_its_name) {
               R"({"password":"hunter2hunter2"})");
 }
 
+// Were it with the square of the length, these would take hours, and the test's time would be over.
+TEST(MemoryRedact, the_time_grows_with_the_length_and_no_faster) {
+    constexpr std::size_t length = 1'000'000;
+    for (const char* piece : {".", "a.", "a=", "a.b=", "token=/a/", "key=x&", "?key=a=", "Cookie: a=a=", "://a:b", "<key>",
+                              "password:\"", "password: '", "bearer bearer=", "eyJaaaaaaaa.", "SG.aaaaaaaaaaaaaaaaa.",
+                              "--password ", "-----BEGIN ", "\\\"", "Authorization: ", "12345678:", "api key "}) {
+        std::string text = std::string_view(piece) == "a=" ? "Cookie: " : "";
+        while (text.size() < length)
+            text += piece;
+        EXPECT_LE(redact(text).text.size(), text.size() * 4) << piece;
+    }
+}
+
 } // namespace
 } // namespace holdfast::memory

@@ -19,6 +19,19 @@ bool is_value_char(char c) {
            c == '$' || c == '%' || c == '^' || c == '*' || c == '@' || c == '#' || c == '&' || c == '?';
 }
 
+bool is_dotted_char(char c) {
+    return is_token_char(c) || c == '.';
+}
+bool is_encoded_char(char c) {
+    return is_token_char(c) || c == '%' || c == '.' || c == '+' || c == '/' || c == '=';
+}
+
+// What a value is told by stands at its beginning.
+std::string_view judged(std::string_view value) {
+    constexpr std::size_t enough = 512;
+    return value.substr(0, enough);
+}
+
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
     return text.size() == lower.size() && std::ranges::equal(text, lower, [](char a, char b) {
                return std::tolower(static_cast<unsigned char>(a)) == b;
@@ -68,6 +81,21 @@ private:
         return at;
     }
 
+    // The end of the run of such characters that begins at `at`. Many words of one run may ask, so it is walked
+    // through once: the time would grow with the square of the text otherwise.
+    struct Run {
+        bool (*accept)(char);
+        std::size_t begin = 0;
+        std::size_t end = 0;
+    };
+    [[nodiscard]] std::size_t end_of(Run& run, std::size_t at) const {
+        if (at < run.begin || at >= run.end) {
+            run.begin = at;
+            run.end = at + run_of(text_, at, run.accept);
+        }
+        return run.end;
+    }
+
     bool replace(std::size_t keep, std::size_t length, std::string_view kind) {
         out_ += text_.substr(at_, keep);
         out_ += cat("[redacted:", kind, "]");
@@ -103,12 +131,13 @@ private:
             if (rest().size() < scheme.word.size() ||
                 !equals_ignoring_case(rest().substr(0, scheme.word.size()), scheme.word))
                 continue;
-            const auto length = run_of(text_, at_ + scheme.word.size(), is_value_char);
+            const auto begin = at_ + scheme.word.size();
+            const auto length = end_of(values_, begin) - begin;
             const auto value = rest().substr(scheme.word.size(), length);
             const bool meant =
                 in_header() ? length >= 8 && !value.starts_with('$')
                             : scheme.word == "bearer " && length >= 16 &&
-                                  std::ranges::any_of(value, [](char c) { return c >= '0' && c <= '9'; });
+                                  std::ranges::any_of(judged(value), [](char c) { return c >= '0' && c <= '9'; });
             if (meant)
                 return replace(scheme.word.size(), length, scheme.kind);
         }
@@ -189,8 +218,8 @@ private:
         if (const auto length = quoted(opening, at);
             length > 0 && is_secret_under(name, text_.substr(at, length)))
             return replace(at - at_, length, kind_of_value(text_.substr(at, length)));
-        const auto length = run_of(text_, at, is_value_char);
-        const auto value = text_.substr(at, length);
+        const auto length = end_of(values_, at) - at;
+        const auto value = judged(text_.substr(at, length));
         // name(…) is a call: what it gives is not here. Behind Authorization, a word that others follow is a
         // scheme.
         const char next = at + length < text_.size() ? text_[at + length] : '\n';
@@ -210,7 +239,7 @@ private:
     [[nodiscard]] bool number_in_json(std::string_view name, std::size_t name_end, std::size_t at,
                                       std::size_t length) const {
         return length >= 4 && past_quotes(name_end) > name_end && is_password_name(name) &&
-               std::ranges::all_of(text_.substr(at, length), [](char c) { return c >= '0' && c <= '9'; }) &&
+               std::ranges::all_of(judged(text_.substr(at, length)), [](char c) { return c >= '0' && c <= '9'; }) &&
                text_[at - 1] != '"' && text_[at - 1] != '\'';
     }
 
@@ -218,7 +247,7 @@ private:
     // of YAML. In code what is assigned is followed by a sign, or a call.
     [[nodiscard]] bool stands_alone(std::string_view name, std::size_t name_end, std::size_t opening,
                                     std::size_t at, std::size_t length) const {
-        if (at != opening || !is_password_name(name) || !is_password_alone(text_.substr(at, length)))
+        if (at != opening || !is_password_name(name) || !is_password_alone(judged(text_.substr(at, length))))
             return false;
         const char next = at + length < text_.size() ? text_[at + length] : '\n';
         if (at == name_end + sign_length(name_end) && text_[name_end] != ':')
@@ -236,8 +265,8 @@ private:
         if (at == at_ + length || !is_secret_name(name) ||
             !(name.starts_with("--") || (name == "password" && behind_login())))
             return false;
-        const auto value = text_.substr(at, run_of(text_, at, is_value_char));
-        return looks_secret(value) && !value.starts_with('-') &&
+        const auto value = text_.substr(at, end_of(values_, at) - at);
+        return looks_secret(judged(value)) && !value.starts_with('-') &&
                replace(at - at_, value.size(), kind_of_value(value));
     }
     [[nodiscard]] bool behind_login() const {
@@ -263,7 +292,7 @@ private:
 
     // What opens a door without a telling name: ?key=… and &sig=… in an address, and cookies in their header.
     bool unnamed() {
-        const auto name_end = at_ + run_of(text_, at_, [](char c) { return is_token_char(c) || c == '.'; });
+        const auto name_end = end_of(dotted_names_, at_);
         if (name_end == at_ || name_end >= text_.size())
             return false;
         const auto name = text_.substr(at_, name_end - at_);
@@ -274,10 +303,8 @@ private:
         if (text_[name_end] != '=')
             return false;
         constexpr std::size_t shortest = 16;
-        const auto length = run_of(text_, name_end + 1, [](char c) {
-            return is_token_char(c) || c == '%' || c == '.' || c == '+' || c == '/' || c == '=';
-        });
-        const auto value = text_.substr(name_end + 1, length);
+        const auto length = end_of(encoded_, name_end + 1) - (name_end + 1);
+        const auto value = judged(text_.substr(name_end + 1, length));
         if (length < shortest || !made_by_machine(value))
             return false;
         const bool asked = at_ > 0 && (text_[at_ - 1] == '?' || text_[at_ - 1] == '&') &&
@@ -316,10 +343,9 @@ private:
     bool url_password() {
         if (!rest().starts_with("://"))
             return false;
-        const auto begin = at_ + 3;
-        const auto part = [&](const char* until) {
-            return text_.substr(begin, std::min(text_.find_first_of(until, begin), text_.size()) - begin);
-        };
+        constexpr std::size_t longest = 2048;
+        const auto address = text_.substr(at_ + 3, longest);
+        const auto part = [&](const char* until) { return address.substr(0, address.find_first_of(until)); };
         auto authority = part(" \t\r\n\"'<>/?#");
         const auto colon = authority.find(':');
         // A password may hold a slash although it should not: what follows the colon is then no port.
@@ -336,6 +362,9 @@ private:
     std::size_t at_ = 0;
     std::string out_;
     std::size_t count_ = 0;
+    Run values_{is_value_char};
+    Run dotted_names_{is_dotted_char};
+    Run encoded_{is_encoded_char};
     bool cookies_ = false; // this line is a Cookie or Set-Cookie header
 };
 

@@ -190,7 +190,24 @@ std::size_t run_of(std::string_view text, std::size_t at, bool (*accept)(char)) 
     return end - at;
 }
 
+namespace {
+
+// Most words of a text begin like no token: one look tells.
+constexpr auto first_letters = [] {
+    std::array<bool, 256> letters{};
+    const auto add = [&letters](char c) { letters.at(static_cast<unsigned char>(c)) = true; };
+    for (const auto& shape : shapes)
+        add(shape.prefix.front());
+    for (const char c : std::string_view("SeMNOhd0123456789")) // of those that are no shapes
+        add(c);
+    return letters;
+}();
+
+} // namespace
+
 FoundSecret known_token(std::string_view text) {
+    if (text.empty() || !first_letters.at(static_cast<unsigned char>(text.front())))
+        return {};
     for (const auto& shape : shapes)
         if (text.starts_with(shape.prefix)) {
             const auto length = length_behind(text.substr(shape.prefix.size()), shape);
