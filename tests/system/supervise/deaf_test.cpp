@@ -2,6 +2,8 @@
 // And a caller who asks for another helper, which is nobody's failure.
 #include "supervise/fixture.hpp"
 
+#include <filesystem>
+
 namespace holdfast::supervise_test {
 
 namespace {
@@ -12,11 +14,24 @@ protected:
         const auto info = harness::inspect(pid);
         return info && info->state == 'T';
     }
-    // The keeper of the only helper, stopped.
-    sys::Fd stop_keeper() {
+    // At its birth the keeper has the helper's ends of the pipes for an instant, too.
+    static bool shares_output(int keeper, int helper) {
+        std::error_code gone;
+        const std::string proc = "/proc/";
+        const auto output = std::filesystem::read_symlink(proc + std::to_string(helper) + "/fd/1", gone);
+        for (const auto& fd : std::filesystem::directory_iterator(proc + std::to_string(keeper) + "/fd", gone))
+            if (std::filesystem::read_symlink(fd.path(), gone) == output)
+                return true;
+        return false;
+    }
+    // The keeper of the only helper, stopped; with a helper named, once it has let go of that one's pipes.
+    sys::Fd stop_keeper(int helper = 0) {
         for (const auto& process : harness::marked_processes(home.mark().token()))
             if (process.name == "holdfast-keep")
                 if (auto keeper = harness::open_pidfd(process.pid)) {
+                    EXPECT_TRUE(helper == 0 || harness::eventually(Deadline::in(10s), [&] {
+                                    return !shares_output(process.pid, helper);
+                                }));
                     EXPECT_EQ(harness::pidfd_signal(keeper->get(), SIGSTOP), 0);
                     EXPECT_TRUE(
                         harness::eventually(Deadline::in(10s), [&] { return is_stopped(process.pid); }));
@@ -133,7 +148,7 @@ TEST_F(Deaf, G6ACrashUnderAStoppedKeeperIsAnsweredAllTheSame) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     const int first = number(hold->request("pid", "", soon));
-    const sys::Fd keeper = stop_keeper();
+    const sys::Fd keeper = stop_keeper(first);
     kill_by_pid(first);
     const auto reply = hold->request("pid", "", soon);
     EXPECT_TRUE(reply.has_value()) << text_of(reply);
