@@ -116,7 +116,7 @@ void Front::tell_stop(StopReason reason) {
         return;
     }
     control_->send(core::cat("stop ", core::name_of(reason)));
-    (void)keeper_->signal(SIGCONT); // somebody may have stopped it
+    sys::continue_stopped(*keeper_);
     if (!keeper_due_) {
         keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
         for (const core::StopStage& stage : options_.keeper.plan.stages)
@@ -128,8 +128,7 @@ void Front::tell_stop(StopReason reason) {
 void Front::look_after_keeper() {
     if (keeper_dead_ || !keeper_due_ || sys::boottime_ms() < *keeper_due_)
         return;
-    const auto stat = sys::read_stat(keeper_->pid()); // our child, not reaped: its number is its own
-    if (stat && (stat->state == 'T' || stat->state == 't'))
+    if (sys::is_stopped(keeper_->pid())) // our child, not reaped: its number is its own
         (void)keeper_->signal(SIGKILL);
     keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
 }

@@ -7,7 +7,6 @@
 #include "registry/listing.hpp"
 #include "sys/proc.hpp"
 
-#include <csignal>
 #include <utility>
 
 namespace holdfast::registry {
@@ -37,8 +36,7 @@ bool keeper_gone(const Helper& helper) {
     if (!keeper)
         return keeper.error().code != Errc::unreachable; // one in another container may well live
     // One that somebody has stopped, and whose front is dead, has nobody else who would continue it.
-    if (auto stat = sys::read_stat(keeper->pid()); stat && stat->state == 'T')
-        (void)keeper->signal(SIGCONT);
+    sys::continue_stopped(*keeper);
     // Killed this very moment, together with its host: it will not do anything any more.
     return sys::is_doomed(keeper->pid()) && keeper->wait_ended(sys::Deadline::in(patience));
 }

@@ -1,8 +1,9 @@
 #include "supervise/engine.hpp"
 
+#include "sys/proc.hpp"
+
 #include <sys/epoll.h>
 
-#include <csignal>
 
 namespace holdfast::supervise {
 
@@ -14,7 +15,7 @@ void Engine::reap_later(const std::shared_ptr<Engine>& engine, sys::PidFd keeper
         ++engine->unreaped;
     }
     auto held = std::make_shared<sys::PidFd>(std::move(keeper));
-    static_cast<void>(held->signal(SIGCONT)); // it has but to end
+    sys::continue_stopped(*held); // it has but to end
     const std::weak_ptr<Engine> weak = engine;
     engine->loop->watch(held->fd(), EPOLLIN, [weak, held](std::uint32_t) {
         // Somebody else in the host may have reaped it (a wait for any child): then there is nothing left to

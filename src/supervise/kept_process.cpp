@@ -166,13 +166,11 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
 
 void KeptProcess::stop(std::string_view reason) const {
     control_.send(core::cat("stop ", reason));
-    static_cast<void>(keeper_.signal(SIGCONT));
+    sys::continue_stopped(keeper_);
 }
 
 bool KeptProcess::keeper_is_stopped() const {
-    // Our own child, not reaped: its number is its own.
-    const auto stat = sys::read_stat(keeper_.pid());
-    return stat && (stat->state == 'T' || stat->state == 't');
+    return sys::is_stopped(keeper_.pid()); // our own child, not reaped: its number is its own
 }
 
 void KeptProcess::kill_keeper() const {

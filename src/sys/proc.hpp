@@ -53,6 +53,11 @@ std::optional<std::string> read_environment_variable(pid_t pid, std::string_view
 bool is_pending(pid_t pid, int signal);
 // It has been sent SIGKILL or is already ending: nothing can keep it alive, and nothing is left for it to do.
 bool is_doomed(pid_t pid);
+// A signal has stopped it. Not one that is traced: it is in the hands of a debugger, or of a leak checker.
+bool is_stopped(pid_t pid);
+// SIGCONT, when it is stopped; never otherwise: to whoever is about to trace it, it would undo the stop that that
+// one waits for.
+void continue_stopped(const PidFd& process);
 
 // The identity of a living process behind an open pidfd. Error not_found when it has ended.
 Result<core::Identity> identify(const PidFd& process);

@@ -245,6 +245,16 @@ bool is_doomed(pid_t pid) {
     return !stat || stat->exiting || stat->state == 'Z' || stat->state == 'X' || is_pending(pid, SIGKILL);
 }
 
+bool is_stopped(pid_t pid) {
+    auto stat = read_stat(pid);
+    return stat && stat->state == 'T';
+}
+
+void continue_stopped(const PidFd& process) {
+    if (is_stopped(process.pid()))
+        (void)process.signal(SIGCONT);
+}
+
 const std::string& boot_id() {
     // One boot per process: read once. Never destroyed: a thread that looks after leftovers may still be at
     // it while the host's static objects go.
