@@ -18,6 +18,7 @@ using sys::LockByte;
 namespace {
 
 constexpr Millis own_turn{50};    // between looks at what another thread of ours has come to
+constexpr int grant_on_its_way_ms = 20;
 constexpr Millis look_again{250}; // only where the machine has no inotify instance left for us
 
 } // namespace
@@ -119,6 +120,13 @@ bool Contender::watch_owner() {
 }
 
 Seen Contender::see_to_leftovers() {
+    // Life is free: the kernel's grant is on its way, some microseconds behind the owner's end. To watch the
+    // directory for that instant would cost the successor more than the instant.
+    if (waiter_ && !sight_.life_held) {
+        pollfd grant{.fd = waiter_->fd(), .events = POLLIN, .revents = 0};
+        if (::poll(&grant, 1, grant_on_its_way_ms) > 0)
+            return wait_for_news();
+    }
     if (wants_every_word() && !watch_ && watch_directory())
         return Seen::time_to_look;
     // Once for each owner that is found dead, and again when a guard has ended: to find them costs a walk
