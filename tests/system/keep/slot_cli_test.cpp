@@ -2,6 +2,8 @@
 // its JSON and its exit code.
 #include "keep/fixture.hpp"
 
+#include "harness/pidfd.hpp"
+
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -166,7 +168,10 @@ TEST_F(SlotCli, AttachToAnOwnerThatHasNoNumberHereSaysSo) {
 // An owner that is leaving is not one to count on: "held" and "attached" would be wrong in a moment.
 TEST_F(SlotCli, WhoFindsAnOwnerLeavingWaitsForItsEnd) {
     for (const char* policy : {"refuse", "attach"}) {
-        Child owner = hold("one", speaker("STATUS=x\n", {"--stop-ms=1000"}), {"--stop", "term:20s,kill"});
+        Child owner = hold("one", speaker("STATUS=listening\n", {"--stop-ms=60000"}), {"--stop", "term:60s,kill"});
+        // Before it has come so far TERM ends it at once.
+        ASSERT_TRUE(eventually(Deadline::in(patience),
+                               [&] { return has(holdfast({"status", "one"}).out, "status    listening"); }));
         ASSERT_TRUE(owner.signal(SIGTERM));
         ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
             return has(holdfast({"status", "one"}).out, "phase     draining");
@@ -175,9 +180,18 @@ TEST_F(SlotCli, WhoFindsAnOwnerLeavingWaitsForItsEnd) {
             holdfast({"run", "--slot", "one", "--if-held", policy, "--wait", "10ms", "--", "/bin/true"});
         EXPECT_TRUE(short_of_time.status.exited_with(75)) << policy << short_of_time.err;
         EXPECT_TRUE(has(short_of_time.err, "draining")) << short_of_time.err;
-        const auto next = holdfast({"run", "--slot", "one", "--if-held", policy, "--", "/bin/echo", "ran"});
-        EXPECT_TRUE(next.status.exited_with(0)) << policy << next.err;
-        EXPECT_EQ(next.out, "ran\n") << policy;
+        auto next = Child::spawn(
+            home.command({"run", "--slot", "one", "--if-held", policy, "--", "/bin/echo", "ran"}));
+        ASSERT_TRUE(next);
+        // It leaves when we say so, and not when some time is over.
+        for (const auto& process : descendants(owner.pid()))
+            if (process.name == "notifier")
+                if (const auto leaving = open_pidfd(process.pid)) {
+                    EXPECT_EQ(pidfd_signal(leaving->get(), SIGKILL), 0);
+                }
+        EXPECT_TRUE(next->out().read_until("ran\n", Deadline::in(patience))) << policy;
+        const auto status = next->wait(Deadline::in(patience));
+        EXPECT_TRUE(status && status->exited_with(0)) << policy;
         EXPECT_TRUE(owner.wait(Deadline::in(patience)));
     }
 }
