@@ -47,13 +47,15 @@ std::map<std::string, std::set<std::string>> entries_behind(const SlotLocation& 
 std::vector<sys::PidFd> end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
     std::vector<sys::PidFd> keepers;
     for (const auto& [directory, ids] : entries_behind(slot)) {
-        auto swept = sweep(directory, &ids);
-        if (told && !swept.empty())
-            told(swept);
+        // Held before it is asked who still guards: one that dies in between is then heard of by its pidfd, and
+        // not missed by both.
         for (const std::string& id : ids)
             if (auto helper = helper_of({.directory = directory, .name = id}, slot))
                 if (auto keeper = sys::open_same(helper->keeper))
                     keepers.push_back(std::move(*keeper));
+        auto swept = sweep(directory, &ids);
+        if (told && !swept.empty())
+            told(swept);
     }
     return keepers;
 }
