@@ -61,21 +61,50 @@ if(HOLDFAST_TESTS)
                                                     <gtest/gtest.h>)
 endif()
 
+# How long a test may take before ctest ends it. A test must not depend on speed: `seconds` is at least ten times what it
+# takes alone on a quiet machine in the release build, and never under ten minutes, since a limit that is not reached costs
+# nothing. A sanitizer makes everything slower. HOLDFAST_TEST_LIMIT_FACTOR stretches all limits, for very slow machines.
+set(HOLDFAST_TEST_LIMIT_FACTOR 1 CACHE STRING "All time limits of tests are multiplied by this")
+set(hf_limit_factor ${HOLDFAST_TEST_LIMIT_FACTOR})
+if(HOLDFAST_SANITIZE STREQUAL "thread")
+  math(EXPR hf_limit_factor "6 * ${HOLDFAST_TEST_LIMIT_FACTOR}")
+elseif(HOLDFAST_SANITIZE)
+  math(EXPR hf_limit_factor "4 * ${HOLDFAST_TEST_LIMIT_FACTOR}")
+endif()
+
+# hf_test_limit(NAME [seconds]): the limit of one ctest entry. For entries made by add_test; hf_test calls it.
+function(hf_test_limit name)
+  set(seconds 600)
+  if(ARGC GREATER 1 AND ARGV1 GREATER seconds)
+    set(seconds ${ARGV1})
+  endif()
+  math(EXPR seconds "${seconds} * ${hf_limit_factor}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
+# hf_full_size(NAME COMMAND... [VARIABLES name=value...]): a proof at its full size, which takes minutes to hours. Only
+# `./scripts/test storm` runs these (ctest -C storm). Nothing runs beside them.
+function(hf_full_size name)
+  cmake_parse_arguments(arg "" "" "COMMAND;VARIABLES" ${ARGN})
+  add_test(NAME full_${name} CONFIGURATIONS storm COMMAND ${arg_COMMAND})
+  set_tests_properties(full_${name} PROPERTIES LABELS full-size RUN_SERIAL ON ENVIRONMENT "${arg_VARIABLES}")
+  hf_test_limit(full_${name} 36000)
+endfunction()
+
 # hf_test(NAME source... [LINK lib...] [TIMEOUT s] [LABELS l...] [ARGS a...] [SERIAL]): a GoogleTest program,
-# one ctest entry.
+# one ctest entry. TIMEOUT only for a test that takes more than a minute alone: see hf_test_limit.
 function(hf_test name)
   cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "LINK;LABELS;ARGS" ${ARGN})
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hf_flags ${arg_LINK} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE HOLDFAST_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
                                              HOLDFAST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/system)
   target_compile_options(${name} PRIVATE ${hf_test_options})
   target_precompile_headers(${name} REUSE_FROM hf_test_headers)
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  hf_test_limit(${name} ${arg_TIMEOUT})
   if(HOLDFAST_SANITIZE STREQUAL "thread") # tests that fork are part of the point: forks of hosts must be harmless
     set_tests_properties(${name} PROPERTIES ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
   endif()

@@ -58,7 +58,7 @@ void zoo_start(int argc, char** argv) {
     arg_count = argc;
     args = argv;
     clock_gettime(CLOCK_MONOTONIC, &end_of_life);
-    end_of_life.tv_sec += zoo_number("life", 60);
+    end_of_life.tv_sec += zoo_number("life", 3600);
     start_clock_of_life();
 }
 

@@ -1,7 +1,7 @@
 /* What every animal of the zoo shares. An animal
  *   - takes --token=TEXT (carried in its arguments, so that a scan finds it whatever it does to its
  * environment),
- *     --report=PATH (or $ZOO_REPORT) and --life=SECONDS (60);
+ *     --report=PATH (or $ZOO_REPORT) and --life=SECONDS (3600);
  *   - says "ready <pid> [more pids]" once its tree stands: into the report file, put in place by rename, or
  *     on stdout when there is none;
  *   - is ended by the kernel at the end of its life, every process of its tree: a timer that sends KILL, so

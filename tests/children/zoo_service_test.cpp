@@ -75,7 +75,7 @@ TEST_F(Zoo, NotifierCanStall) {
     ASSERT_TRUE(animal);
     ASSERT_TRUE(animal->out().read_line(Deadline::in(5s)));
     EXPECT_TRUE(manager.next(Deadline::in(5s)).starts_with("HOLDFAST_PROGRESS=1"));
-    EXPECT_EQ(manager.next(Deadline::in(50ms)), "(nothing)");
+    EXPECT_EQ(manager.next(Deadline::exactly(50ms)), "(nothing)");
     EXPECT_TRUE(animal->alive());
 }
 
@@ -92,7 +92,7 @@ TEST_F(Zoo, ExiterEndsAsTold) {
     EXPECT_TRUE(start("exiter", {"--code=42"}).wait(Deadline::in(5s))->exited_with(42));
     EXPECT_TRUE(start("exiter", {"--signal=11"}).wait(Deadline::in(5s))->killed_by(SIGSEGV));
     auto late = start("exiter", {"--delay-ms=10000"});
-    EXPECT_FALSE(late.wait_ended(Deadline::in(30ms)));
+    EXPECT_FALSE(late.wait_ended(Deadline::exactly(30ms)));
 }
 
 TEST_F(Zoo, CpuSpinnerUsesProcessorTime) {
@@ -110,7 +110,7 @@ TEST_F(Zoo, IoTickerMovesItsCountersAndThenFallsSilent) {
     EXPECT_NE(ticker, animal.pid());
     EXPECT_TRUE(eventually(Deadline::in(10s), [&] { return figure(ticker, "io", "wchar: ") >= 30; }));
     const auto after = figure(ticker, "io", "wchar: ");
-    EXPECT_FALSE(animal.wait_ended(Deadline::in(50ms)));
+    EXPECT_FALSE(animal.wait_ended(Deadline::exactly(50ms)));
     EXPECT_EQ(figure(ticker, "io", "wchar: "), after);
     EXPECT_FALSE(gone(ticker));
 }

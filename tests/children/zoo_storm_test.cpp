@@ -27,7 +27,7 @@ TEST_F(Zoo, ForkStormKeepsForkingInOneGroupWithinItsBounds) {
 
     ASSERT_TRUE(animal.signal(SIGKILL));
     ASSERT_TRUE(animal.wait_ended(Deadline::in(5s)));
-    EXPECT_FALSE(home.mark().survivors(Deadline::in(50ms)).empty()) << "the storm outlives its first process";
+    EXPECT_FALSE(home.mark().survivors(Deadline::exactly(50ms)).empty()) << "the storm outlives its first process";
     EXPECT_TRUE(end_marked(home.mark().token(), Deadline::in(15s)));
 }
 
@@ -71,7 +71,7 @@ TEST_F(Zoo, ForkChainDoesNotEscapeTheSurvivorScan) {
     auto animal = start("fork_chain", {"--pace-us=500", "--leader-exits"});
     ASSERT_TRUE(animal.wait(Deadline::in(5s))->exited_with(0)) << "only the chain is left";
     for (int look = 0; look < 30; ++look)
-        ASSERT_FALSE(home.mark().survivors(Deadline::in(0ms)).empty()) << "look " << look;
+        ASSERT_FALSE(home.mark().survivors(Deadline::exactly(0ms)).empty()) << "look " << look;
     const auto ended = end_marked(home.mark().token(), Deadline::in(20s));
     ASSERT_TRUE(ended) << ended.error().message;
     EXPECT_GE(*ended, 1) << "caught, and not only waited for";

@@ -10,7 +10,7 @@ TEST_F(Zoo, TermIgnorerIgnoresEveryPoliteSignal) {
     auto animal = start("term_ignorer");
     for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1})
         ASSERT_TRUE(animal.signal(number));
-    EXPECT_FALSE(animal.wait_ended(Deadline::in(50ms)));
+    EXPECT_FALSE(animal.wait_ended(Deadline::exactly(50ms)));
     EXPECT_TRUE(animal.kill()->killed_by(SIGKILL));
 
     auto control = start("launcher");
@@ -55,7 +55,7 @@ TEST_F(Zoo, TimerHolderSurvivesTheEndOfItsStdin) {
     auto animal = start("timer_holder", {"--eof-report=" + file});
     animal.close_in();
     ASSERT_TRUE(wait_for_file(file, Deadline::in(5s)));
-    EXPECT_FALSE(animal.wait_ended(Deadline::in(250ms))) << "the timer has ticked twice meanwhile";
+    EXPECT_FALSE(animal.wait_ended(Deadline::exactly(250ms))) << "the timer has ticked twice meanwhile";
     ASSERT_TRUE(animal.signal(SIGTERM));
     EXPECT_TRUE(animal.wait(Deadline::in(5s))->killed_by(SIGTERM));
 }
@@ -64,7 +64,7 @@ TEST_F(Zoo, StoppedStopsAndTermWaitsForCont) {
     auto animal = start("stopped");
     ASSERT_TRUE(in_state(animal.pid(), 'T'));
     ASSERT_TRUE(animal.signal(SIGTERM));
-    EXPECT_FALSE(animal.wait_ended(Deadline::in(50ms))) << "a stopped process cannot end by itself";
+    EXPECT_FALSE(animal.wait_ended(Deadline::exactly(50ms))) << "a stopped process cannot end by itself";
     ASSERT_TRUE(animal.signal(SIGCONT));
     EXPECT_TRUE(animal.wait(Deadline::in(5s))->killed_by(SIGTERM));
 }
@@ -137,7 +137,7 @@ TEST_F(Zoo, CarelessParentKeepsAZombie) {
     auto animal = start("careless_parent");
     EXPECT_EQ(inspect(pids.at(1))->state, 'Z');
     EXPECT_EQ(inspect(pids[1])->ppid, animal.pid());
-    EXPECT_FALSE(animal.wait_ended(Deadline::in(30ms)));
+    EXPECT_FALSE(animal.wait_ended(Deadline::exactly(30ms)));
     EXPECT_EQ(inspect(pids[1])->state, 'Z') << "nobody reaps it";
 
     auto dying = start("careless_parent", {"--die-after-ms=10"});

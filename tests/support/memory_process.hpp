@@ -1,11 +1,14 @@
 // A real holdfast-memory with pipes to its stdin and from its stdout. Ended and reaped by its own handle.
 #pragma once
 
+#include "support/patience.hpp"
+
 #include <boost/json.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +19,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -99,9 +101,13 @@ public:
             ::close(std::exchange(in_, -1));
     }
 
-    // The next line, or nothing at end of output or after `at_most` milliseconds.
-    std::optional<std::string> line(int at_most = 30'000) {
-        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(at_most);
+    // The next line, or nothing at end of output. `ample_ms` is enough on a quiet machine: see patience.hpp.
+    std::optional<std::string> line(int ample_ms = 30'000) {
+        return line_within(patient(std::chrono::milliseconds(ample_ms)));
+    }
+    // The same for a line that may not come: exactly so long.
+    std::optional<std::string> line_within(std::chrono::milliseconds at_most) {
+        const auto until = std::chrono::steady_clock::now() + at_most;
         for (std::size_t searched = 0;;) { // each byte is looked at once, however long the line is
             if (const auto end = buffer_.find('\n', searched); end != buffer_.npos) {
                 auto text = buffer_.substr(0, end);
@@ -145,15 +151,17 @@ public:
         return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     }
 
-    // The same for one that should be ending; one that is not after 10 s is killed, and -2000 is said.
-    int wait_briefly() {
-        for (int i = 0; i < 1000 && pid_ > 0; ++i) {
-            siginfo_t info{};
-            if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                info.si_pid != 0)
-                return wait();
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        }
+    // The same for one that should be ending; one that does not end is killed, and the answer is -2000.
+    int wait_briefly() { return wait_at_most(patient(std::chrono::seconds(10))); }
+    int wait_at_most(std::chrono::milliseconds at_most) {
+        if (pid_ <= 0)
+            return -1000;
+        const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)); // our own child, not reaped yet
+        pollfd ended{pidfd, POLLIN, 0};
+        const bool in_time = pidfd >= 0 && ::poll(&ended, 1, static_cast<int>(at_most.count())) == 1;
+        ::close(pidfd);
+        if (in_time)
+            return wait();
         ::kill(pid_, SIGKILL);
         (void)wait();
         return -2000;

@@ -1,6 +1,8 @@
 // A terminal of a given width for a program under test, and what it was given to show.
 #pragma once
 
+#include "support/patience.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -33,12 +35,13 @@ public:
 
     // The end for the program.
     [[nodiscard]] int end() const { return programs_; }
-    // All that was shown, once every program that had the end is gone (or after ten seconds without a word).
+    // All that was shown, once every program that had the end is gone, or says nothing for too long.
     std::string shown() {
         close_end();
         std::string text;
         char chunk[4096];
-        for (pollfd ready{ours_, POLLIN, 0}; ::poll(&ready, 1, 10'000) == 1;) {
+        constexpr int silence_ms = 10'000 * stretch;
+        for (pollfd ready{ours_, POLLIN, 0}; ::poll(&ready, 1, silence_ms) == 1;) {
             const auto n = ::read(ours_, chunk, sizeof chunk);
             if (n <= 0)
                 break;

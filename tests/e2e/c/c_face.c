@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     EXPECT(hf_hold_request(hold, "echo", "not json", 50, 0, 0, &reply) == HF_INVALID_ARGUMENT);
 
     hf_call* call = NULL;
-    EXPECT(hf_hold_start(hold, "sleep", "{\"ms\":60000}", -1, 0, 0, &call) == HF_OK && !hf_call_done(call));
+    EXPECT(hf_hold_start(hold, "sleep", "{\"ms\":3600000}", -1, 0, 0, &call) == HF_OK && !hf_call_done(call));
     EXPECT(hf_call_wait(call, 10, &reply) == HF_TIMED_OUT);
     hf_call_cancel(call);
     EXPECT(hf_call_wait(call, 5000, &reply) == HF_CANCELLED && hf_call_done(call));

@@ -93,7 +93,7 @@ TEST_P(GatewayReuse, TheOneWhoHasTheNumberNowIsLeftAlone) {
         scene.check(started->out().read_until("up ", Deadline::in(10s)).has_value(), "the new gateway is up");
         scene.check(text_of(record) != left, "with a record of its own");
         scene.check(waiting_signals(chosen) == none, "nobody signalled the stranger");
-        scene.check(!harness::wait_pidfd(now->pidfd.get(), Deadline::in(50ms)), "who lives");
+        scene.check(!harness::wait_pidfd(now->pidfd.get(), Deadline::exactly(50ms)), "who lives");
         (void)started->signal(SIGTERM);
         scene.check(started->wait(Deadline::in(10s)).has_value(), "the new gateway ends when it is told");
         scene.check(waiting_signals(chosen) == none, "and that is not the stranger's business either");

@@ -461,7 +461,7 @@ class Agent:
         self.manager.drain()
 
 
-def recall_when_open(provider: Any, query: str, session_id: str = "", within: float = 30.0) -> str:
+def recall_when_open(provider: Any, query: str, session_id: str = "", within: float = 300.0) -> str:
     """What a user gets who asks again while the status says that the memory is still opening."""
     end = time.monotonic() + within
     while True:

@@ -78,7 +78,7 @@ class Conversation(HermesTest):
             host.stdin.close()
         except BrokenPipeError:
             pass
-        host.wait(timeout=60)
+        host.wait(timeout=600)
         if number:
             self.assertEqual(recalled, "yes", f"session {number} does not recall what session 0 stored; seed {SEED}")
         return synced
@@ -97,7 +97,7 @@ class Conversation(HermesTest):
                 kill_at = 0
         final = self.provider("final")
         self.assertEqual(len(said), TURNS, f"seed {SEED}")
-        self.assertEqual(faults(said, words_of(self.stored(final, 60.0))), {}, f"seed {SEED}")
+        self.assertEqual(faults(said, words_of(self.stored(final, 600.0))), {}, f"seed {SEED}")
         final.shutdown()
         del final
         self.gone()

@@ -13,7 +13,7 @@ from typing import Any, Callable
 import sim
 from common import HermesTest, main
 
-WITHIN = 30.0
+WITHIN = 300.0
 
 
 class Fork(HermesTest):

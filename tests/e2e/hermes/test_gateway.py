@@ -52,7 +52,7 @@ class Gateway(unittest.TestCase):
     def _end(process: "subprocess.Popen[str]") -> None:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
 
     def up(self, process: "subprocess.Popen[str]") -> int:
         """The gateway's own PID, once it has said that it is up."""
@@ -76,7 +76,7 @@ class Gateway(unittest.TestCase):
         return found
 
     def stranger(self) -> "subprocess.Popen[bytes]":
-        process = subprocess.Popen(["/bin/sleep", "600"])
+        process = subprocess.Popen(["/bin/sleep", "3600"])
 
         def end() -> None:
             process.kill()
@@ -134,7 +134,7 @@ class Gateway(unittest.TestCase):
         """Why the page does not say `--pidfile gateway.pid`: an older gateway believes it, and ends."""
         self.own_record = self.record
         started = self.start(gateway_options=("--older",))
-        out, _ = started.communicate(timeout=20)
+        out, _ = started.communicate(timeout=200)
         self.assertEqual((started.returncode, out), (1, f"already running: {started.pid}\n"))
         started = self.start()  # one of today has a lock, and is not misled
         self.up(started)
@@ -147,7 +147,7 @@ class Gateway(unittest.TestCase):
             self.up(started)
             self.assertIsNone(stranger.poll(), "a stranger was ended")
             started.terminate()
-            _, words = started.communicate(timeout=30)
+            _, words = started.communicate(timeout=300)
             self.assertIn("nothing proves that it is the holder", words)
 
     def test_a_live_gateway_without_a_start_time_is_proven_by_its_command(self) -> None:
@@ -155,7 +155,7 @@ class Gateway(unittest.TestCase):
         self.up(bare)
         started = self.start("--if-held", "replace", "--adopt-match", r"gateway\.py")
         new = self.up(started)
-        self.assertEqual(bare.wait(timeout=20), 0)
+        self.assertEqual(bare.wait(timeout=200), 0)
         self.assertEqual(self.gateways(), [new])
 
     def test_empty_torn_and_binary_records(self) -> None:
@@ -169,18 +169,18 @@ class Gateway(unittest.TestCase):
         bare = self.start_bare()
         old = self.up(bare)
         refused = self.start()
-        _, words = refused.communicate(timeout=20)
+        _, words = refused.communicate(timeout=200)
         self.assertEqual(refused.returncode, HELD, words)
         self.assertIn(str(old), words)
         self.assertEqual(self.gateways(), [old])
         replaced = self.start("--if-held", "replace")
         new = self.up(replaced)
-        self.assertEqual(bare.wait(timeout=20), 0)
+        self.assertEqual(bare.wait(timeout=200), 0)
         self.assertEqual(self.gateways(), [new])
         # And one of ours by one of ours.
         third = self.start("--if-held", "replace")
         newest = self.up(third)
-        replaced.wait(timeout=20)
+        replaced.wait(timeout=200)
         self.assertEqual(self.gateways(), [newest])
 
     def test_of_two_starters_at_once_one_wins(self) -> None:

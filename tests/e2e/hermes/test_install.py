@@ -28,7 +28,7 @@ class Install(unittest.TestCase):
     def run_it(self, *words: str, home: "Optional[str]" = None) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [os.path.join(PROGRAMS, "holdfast"), "hermes", *words, "--home", home or self.home],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=600,
         )
 
     def done(self, *words: str) -> str:
@@ -184,7 +184,7 @@ class Install(unittest.TestCase):
             self.addCleanup(shutil.rmtree, place)
         return subprocess.run(
             [os.path.join(place, "bin", "holdfast"), "hermes", *words, "--home", self.home], capture_output=True, text=True,
-            timeout=60, user=65534, group=65534, extra_groups=[], env={"PATH": "/usr/bin:/bin", "HOME": self.home},
+            timeout=600, user=65534, group=65534, extra_groups=[], env={"PATH": "/usr/bin:/bin", "HOME": self.home},
         )
 
     def test_a_home_that_may_not_be_written_stays_as_it_is(self) -> None:
@@ -256,7 +256,7 @@ class Install(unittest.TestCase):
         self.assertTrue(provider.is_available())
         provider.initialize("s", hermes_home=self.home)
         provider.sync_turn("installed and used", "yes")
-        self.assertTrue(provider._link.outbox.wait_empty(20))
+        self.assertTrue(provider._link.outbox.wait_empty(200))
         status = self.status()
         self.assertTrue(status["helper"]["running"])
         self.assertGreater(status["helper"]["pid"], 0)
@@ -341,13 +341,13 @@ class Install(unittest.TestCase):
         code = (
             "import sys; sys.path.insert(0, sys.argv[1]); import sim\n"
             "p = sim.load_provider(sys.argv[2]); p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('by hand', 'ok')\n"
-            "assert p._link.outbox.wait_empty(20); assert 'by hand' in p.prefetch('hand'); p.shutdown(); print('fine')\n"
+            "assert p._link.outbox.wait_empty(200); assert 'by hand' in p.prefetch('hand'); p.shutdown(); print('fine')\n"
         )
         folder = os.path.join(self.home, "elsewhere")
         subprocess.run(["cp", "-r", PLUGIN, folder], check=True)
         finished = subprocess.run(
             ["/usr/bin/python3", "-I", "-c", code, os.path.dirname(os.path.abspath(__file__)), folder, self.home],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=600,
             env={"PATH": "/usr/bin:/bin", "HOME": self.home, "HOLDFAST_HOME": os.path.join(self.home, "hf")},
         )
         self.assertEqual((finished.stdout, finished.stderr), ("fine\n", ""))

@@ -48,7 +48,7 @@ class Lifecycle(HermesTest):
             assert one.stdin is not None
             one.stdin.close()  # the one that waits for the home ends when the other has
         for one in both:
-            one.wait(timeout=20)
+            one.wait(timeout=200)
         self.assertGreaterEqual(self.sampled()["most"], 2)
 
     def test_initialize_twice_is_one_process(self) -> None:
@@ -301,7 +301,7 @@ class Lifecycle(HermesTest):
         code = (
             "import sys, time; sys.path.insert(0, sys.argv[1]); import sim\n"
             "p = sim.load_provider(sys.argv[2]); p.initialize('k', hermes_home=sys.argv[3])\n"
-            "p.prefetch('x'); print('up', flush=True); time.sleep(60)\n"
+            "p.prefetch('x'); print('up', flush=True); time.sleep(3600)\n"
         )
         host = subprocess.Popen(
             [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), PLUGIN, self.home],
@@ -324,7 +324,7 @@ class Lifecycle(HermesTest):
         )
         for rounds in range(1, 4):
             words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), PLUGIN, self.home]
-            ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            ended = subprocess.run(words, capture_output=True, text=True, timeout=600)
             self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
             self.gone()
             provider = self.provider("next")
@@ -335,7 +335,7 @@ class Lifecycle(HermesTest):
         """Of the store, as the kernel's lock says."""
         program = os.path.join(PROGRAMS, "holdfast")
         words = [program, "hermes", "status", "--json", "--home", self.home]
-        return int(json.loads(subprocess.run(words, capture_output=True, timeout=30).stdout)["helper"]["pid"])
+        return int(json.loads(subprocess.run(words, capture_output=True, timeout=300).stdout)["helper"]["pid"])
 
     def test_two_hosts_on_one_home_share_one_owner_and_neither_harms_the_other(self) -> None:
         self.sample()
@@ -381,7 +381,7 @@ class OtherHost:
         "for line in sys.stdin:\n"
         "    word, _, rest = line.strip().partition(' ')\n"
         "    if word == 'recall': answer = sim.recall_when_open(p, rest)\n"
-        "    else: answer = p.sync_turn(rest, 'noted') or p._link.outbox.wait_empty(20)\n"
+        "    else: answer = p.sync_turn(rest, 'noted') or p._link.outbox.wait_empty(200)\n"
         "    print(repr(answer), flush=True)\n"
     )
 

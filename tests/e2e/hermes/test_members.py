@@ -105,7 +105,7 @@ class Members(HermesTest):
         )
         words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), PLUGIN, self.home]
         # Nothing gets through before it is killed, so all of it is in the queue.
-        subprocess.run(words, env={**os.environ, "HOLDFAST_MEMORY": "/bin/false"}, stderr=subprocess.DEVNULL, timeout=30)
+        subprocess.run(words, env={**os.environ, "HOLDFAST_MEMORY": "/bin/false"}, stderr=subprocess.DEVNULL, timeout=300)
         shutil.copytree(queue, copy)
         for again in range(3):
             provider = self.provider(f"later {again}")
@@ -214,11 +214,11 @@ class Members(HermesTest):
             "print(p.is_available(), 'libholdfast.so.1 is missing' in p.unavailable_reason())\n"
             "for _ in range(3): p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('lost', 'x'); p.prefetch('x')\n"
             "os.rename(library + '.away', library); print(p.is_available())\n"
-            "p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('found', 'x'); print(p._link.outbox.wait_empty(20))\n"
+            "p.initialize('s', hermes_home=sys.argv[3]); p.sync_turn('found', 'x'); print(p._link.outbox.wait_empty(200))\n"
             "print('found' in p.prefetch('found')); p.shutdown()\n"
         )
         words = [sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), folder, self.home]
-        ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=600)
         self.assertEqual(ended.stdout.split(), ["False", "True", "True", "True", "True"], ended.stderr)
         self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
         self.assertIn("libholdfast.so.1 cannot be loaded", ended.stderr)

@@ -118,14 +118,14 @@ class FullDisk(QueueTest):
         "logging.getLogger('holdfast').propagate = False\n"
         "p = sim.load_provider(sys.argv[2]); p.initialize('s', hermes_home=sys.argv[3]); box = p._link.outbox\n"
         "filler = os.path.join(sys.argv[3], 'holdfast', 'memory', 'filler')\n"
-        "p.sync_turn('before', 'x'); assert box.wait_empty(20)\n"
+        "p.sync_turn('before', 'x'); assert box.wait_empty(200)\n"
         "f = open(filler, 'wb', buffering=0)\n"
         "try:\n"
         "    while True: f.write(b'x' * 4096)\n"
         "except OSError: pass\n"
         "for n in range(60): p.sync_turn(f'during {n} ' + 'y' * 5000, 'x'); p.queue_prefetch('x'); box.wait_empty(5)\n"
         "told = [one for one in log.messages if 'cannot be stored' in one]\n"
-        "f.close(); os.unlink(filler); p.sync_turn('after', 'x'); assert box.wait_empty(30)\n"
+        "f.close(); os.unlink(filler); p.sync_turn('after', 'x'); assert box.wait_empty(300)\n"
         "traces = p._link.hold().request('memory.list_traces', {'limit': 100})['traces'][::-1]\n"
         "said = [one['userText'].split(' y')[0] for one in traces]\n"
         "assert said == ['before', *(f'during {n}' for n in range(60)), 'after'], said\n"
@@ -138,7 +138,7 @@ class FullDisk(QueueTest):
         mounting = f"mount -t tmpfs -o size=16m,mode=700 none {self.data} && exec \"$@\""
         ended = subprocess.run(
             ["unshare", "-m", "sh", "-c", mounting, "sh", sys.executable, "-c", self.CODE, HERE, PLUGIN, self.home],
-            capture_output=True, text=True, timeout=120,
+            capture_output=True, text=True, timeout=1200,
         )
         if ended.returncode != 0 and ("unshare" in ended.stderr or "mount" in ended.stderr):
             self.skipTest("no right to mount a file system: " + ended.stderr)

@@ -244,7 +244,7 @@ class Troubles(HermesTest):
         mounting = f"mount -t tmpfs -o ro none {queue} && exec \"$@\""
         ended = subprocess.run(
             ["unshare", "-m", "sh", "-c", mounting, "sh", sys.executable, "-c", code, HERE, PLUGIN, self.home],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=600,
         )
         if ended.returncode != 0 and ("unshare" in ended.stderr or "mount" in ended.stderr):
             self.skipTest("no right to mount a file system: " + ended.stderr)
@@ -261,7 +261,7 @@ class Troubles(HermesTest):
             "log = Captured(); logging.getLogger('holdfast').addHandler(log)\n"
             "p = sim.load_provider(sys.argv[2]); p.initialize('s', hermes_home=sys.argv[3])\n"
             "filler = os.path.join(sys.argv[3], 'holdfast', 'queue', 'filler')\n"
-            "p.sync_turn('before', 'x'); assert p._link.outbox.wait_empty(20)\n"
+            "p.sync_turn('before', 'x'); assert p._link.outbox.wait_empty(200)\n"
             "f = open(filler, 'wb', buffering=0)\n"
             "try:\n"
             "    while True: f.write(b'x' * 4096)\n"
@@ -270,14 +270,14 @@ class Troubles(HermesTest):
             "assert len(log.messages) == 1, log.messages\n"
             "assert 'No space left' in log.messages[0] and 'Make room' in log.messages[0], log.messages\n"
             "assert p.prefetch('before') != ''\n"
-            "f.close(); os.unlink(filler); p.sync_turn('after', 'x'); assert p._link.outbox.wait_empty(20)\n"
+            "f.close(); os.unlink(filler); p.sync_turn('after', 'x'); assert p._link.outbox.wait_empty(200)\n"
             "print([one['userText'] for one in p._link.hold().request('memory.list_traces', {})['traces']][::-1]); p.shutdown()\n"
             "print(os.listdir(os.path.dirname(filler)))\n"
         )
         mounting = f"mount -t tmpfs -o size=64k none {queue} && exec \"$@\""
         ended = subprocess.run(
             ["unshare", "-m", "sh", "-c", mounting, "sh", sys.executable, "-c", code, HERE, PLUGIN, self.home],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=600,
         )
         if ended.returncode != 0 and ("unshare" in ended.stderr or "mount" in ended.stderr):
             self.skipTest("no right to mount a file system: " + ended.stderr)

@@ -38,7 +38,7 @@ const start = async (port) => {
     daemon.stderr.on("data", (text) => String(text).includes("viewer at") && ready());
     daemon.on("exit", () => failed(new Error("the daemon ended")));
   });
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 2000; attempt++) {
     const { viewer } = JSON.parse(holdfast(["status", "--json"]));
     if (viewer) return viewer;
     await new Promise((again) => setTimeout(again, 50));
@@ -62,7 +62,7 @@ const context = await chromium.launchPersistentContext(profile, {
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 const page = context.pages()[0] ?? (await context.newPage());
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(300_000);
 const troubles = [];
 let expectTroubles = false;
 page.on("console", (message) => message.type() === "error" && !expectTroubles && troubles.push(message.text()));

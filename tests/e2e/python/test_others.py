@@ -45,21 +45,21 @@ class Slots(HoldfastTest):
         self.assertEqual(holdfast.query(self.home, "dropped")["state"], "free")
 
     def test_an_owner_is_stopped(self) -> None:
-        code = "import sys, time, holdfast\ns = holdfast.Slot.acquire(sys.argv[1], 'x'); s.ready(); print('ok', flush=True); time.sleep(60)"
+        code = "import sys, time, holdfast\ns = holdfast.Slot.acquire(sys.argv[1], 'x'); s.ready(); print('ok', flush=True); time.sleep(3600)"
         owner = subprocess.Popen(
             [sys.executable, "-c", code, self.home], env=environment(self.home), stdout=subprocess.PIPE
         )
         assert owner.stdout is not None
         self.assertEqual(owner.stdout.readline(), b"ok\n")
         self.assertTrue(holdfast.stop_slot(self.home, "x", grace=2))
-        owner.wait(10)
+        owner.wait(100)
         owner.stdout.close()
         self.assertFalse(holdfast.stop_slot(self.home, "x"))
 
 
 class Registries(HoldfastTest):
     def start(self) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(["/bin/sleep", "60"])
+        return subprocess.Popen(["/bin/sleep", "3600"])
 
     def test_sessions_end_by_one_call(self) -> None:
         with holdfast.Registry("test-host", directory=os.path.join(self.home, "reg")) as registry:
@@ -72,7 +72,7 @@ class Registries(HoldfastTest):
             report = registry.end_session("s1", grace=1)
             self.assertEqual((len(report["ended"]), report["survivors"]), (3, []))
             for child in children:
-                child.wait(5)
+                child.wait(50)
             self.assertFalse(registry.has_active("s1"))
             self.assertEqual(registry.expire(registry.clock_ms() + 10**9), 3)
 
@@ -93,14 +93,14 @@ class Registries(HoldfastTest):
                 first2.close()
                 holdfast.Registry("test-host2", directory=directory).after_restart(lambda entry: 1 / 0)
             child.kill()
-            self.assertTrue(select.select([again], [], [], 5)[0])
-            child.wait(5)
+            self.assertTrue(select.select([again], [], [], 50)[0])
+            child.wait(50)
             self.assertEqual([one["pid"] for one in again.collect()], [child.pid])
 
 
 class Watches(HoldfastTest):
     def test_a_worker_notices_that_its_parent_is_gone(self) -> None:
-        worker = "import holdfast, time, sys\nw = holdfast.ParentWatch(lambda why: (print(why, flush=True), holdfast.ParentWatch.exit_now(why)))\nprint('watching', flush=True)\ntime.sleep(60)"
+        worker = "import holdfast, time, sys\nw = holdfast.ParentWatch(lambda why: (print(why, flush=True), holdfast.ParentWatch.exit_now(why)))\nprint('watching', flush=True)\ntime.sleep(3600)"
         parent = f"import subprocess, sys, os, holdfast\nenv = dict(os.environ, HOLDFAST_PARENT=holdfast.describe_self())\np = subprocess.Popen([sys.executable, '-c', {worker!r}], env=env)\np.wait()"
         process = subprocess.Popen(
             [sys.executable, "-c", parent], env=environment(self.home), stdout=subprocess.PIPE
@@ -108,7 +108,7 @@ class Watches(HoldfastTest):
         assert process.stdout is not None
         self.assertEqual(process.stdout.readline(), b"watching\n")
         process.kill()
-        process.wait(5)
+        process.wait(50)
         self.assertEqual(process.stdout.readline(), b"parent_gone\n")
         process.stdout.close()
 

@@ -162,10 +162,10 @@ class Supervisor(HoldfastTest):
     def test_kill_gives_exactly_one_replacement_and_the_next_request_works(self) -> None:
         hold = self.supervisor.hold(self.helper(), **QUICK)
         first = hold.request("pid")
-        call = hold.start("sleep", {"ms": 60000})
+        call = hold.start("sleep", {"ms": 3600000})
         self.kill(first)
         with self.assertRaisesRegex(holdfast.Closed, "transport closed, generation 1"):
-            call.wait(10)
+            call.wait(100)
         self.assertNotEqual(hold.request("pid"), first)
         self.assertEqual(len(self.helpers()), 1)
         self.assertEqual(hold.status["starts"], 2)
@@ -276,7 +276,7 @@ class Supervisor(HoldfastTest):
         hold = self.supervisor.hold(self.helper(), **options)
         session = hold.session(lambda inside: inside.request("exit"))
         with self.assertRaises(holdfast.GaveUp):
-            session.request("echo", timeout=20)
+            session.request("echo", timeout=200)
 
     def test_a_session_keeps_its_opener_and_an_owner_of_both_is_collected(self) -> None:
         opened = []
@@ -305,12 +305,12 @@ class Supervisor(HoldfastTest):
         hold = self.supervisor.hold(self.helper(), **QUICK)
         hold.wait_ready()
         ticks = 0
-        waiter = threading.Thread(target=lambda: hold.request("sleep", {"ms": 500}))
+        waiter = threading.Thread(target=lambda: hold.request("sleep", {"ms": 2000}))
         waiter.start()
         while waiter.is_alive():
             ticks += 1
             time.sleep(0.001)
-        self.assertGreater(ticks, 50)
+        self.assertGreater(ticks, 5)  # and it would be none or one
 
     def test_asyncio(self) -> None:
         hold = self.supervisor.hold(self.helper(), **QUICK)
@@ -320,7 +320,7 @@ class Supervisor(HoldfastTest):
             self.assertEqual(answers, [[i] for i in range(100)])
             with self.assertRaises(holdfast.RemoteError):
                 await hold.request_async("fail")
-            slow = asyncio.ensure_future(hold.request_async("sleep", {"ms": 60000}))
+            slow = asyncio.ensure_future(hold.request_async("sleep", {"ms": 3600000}))
             await asyncio.sleep(0.05)
             slow.cancel()
             with self.assertRaises(asyncio.CancelledError):

@@ -76,12 +76,12 @@ class Threads(HoldfastTest):
         kept.wait_ready()
         uses: "List[Callable[[Any], Any]]" = [
             lambda hold: hold.status,
-            lambda hold: hold.request("echo", [1], timeout=10),
+            lambda hold: hold.request("echo", [1], timeout=100),
             lambda hold: hold.wait_ready(10),
-            lambda hold: hold.start("echo", [1], timeout=10).wait(),
-            lambda hold: hold.request_then("echo", [1], lambda *_: None, timeout=10),
+            lambda hold: hold.start("echo", [1], timeout=100).wait(),
+            lambda hold: hold.request_then("echo", [1], lambda *_: None, timeout=100),
             lambda hold: hold.subscribe("note", lambda *_: None),
-            lambda hold: hold.session(lambda on: None).request("echo", [1], timeout=10),
+            lambda hold: hold.session(lambda on: None).request("echo", [1], timeout=100),
         ]
         self.beside(uses, lambda: self.supervisor.hold(self.helper(), **QUICK), 1500)
         self.assertEqual((kept.status["holds"], kept.status["starts"]), (1, 1))
@@ -92,11 +92,11 @@ class Threads(HoldfastTest):
 
     def test_calls_and_sessions_are_closed_while_others_use_them(self) -> None:
         hold = self.supervisor.hold(self.helper(), **QUICK)
-        call = hold.start("sleep", {"ms": 300})
+        call = hold.start("sleep", {"ms": 2000})
         answers: "List[Any]" = []
         waiter = threading.Thread(target=lambda: answers.append(call.wait()))
         waiter.start()
-        time.sleep(0.05)
+        time.sleep(0.5)  # until it waits, which nothing tells
         call.close()
         waiter.join()
         self.assertEqual(answers, ["slept"], "who waits already gets it")
@@ -135,12 +135,12 @@ class Threads(HoldfastTest):
 
         def opening(inside: holdfast.Session) -> None:
             kept.append(inside)
-            thread = threading.Thread(target=lambda: answers.append(inside.request("echo", [1], timeout=10)))
+            thread = threading.Thread(target=lambda: answers.append(inside.request("echo", [1], timeout=100)))
             thread.start()
             thread.join()
 
         session = hold.session(opening)
-        self.assertEqual(session.request("echo", [2], timeout=20), [2])
+        self.assertEqual(session.request("echo", [2], timeout=200), [2])
         self.assertEqual(answers, [[1]])
         with self.assertRaises(holdfast.Closed):
             kept[0].request("echo")
@@ -170,7 +170,7 @@ class Threads(HoldfastTest):
             tasks = [asyncio.ensure_future(hold.request_async("hang", {}, timeout=None)) for _ in range(1000)]
             await asyncio.sleep(0)
             await asyncio.get_running_loop().run_in_executor(None, supervisor.close)
-            done, pending = await asyncio.wait(tasks, timeout=20)
+            done, pending = await asyncio.wait(tasks, timeout=200)
             self.assertEqual((len(done), len(pending)), (1000, 0))
             self.assertEqual({type(one.exception()) for one in done}, {holdfast.Closed})
 
@@ -184,16 +184,16 @@ class Threads(HoldfastTest):
         outcome: "List[bool]" = []
 
         def outer(*_: Any) -> None:
-            hold.request_then("echo", [2], lambda *_: inner.set(), timeout=10)
-            outcome.append(inner.wait(20))
+            hold.request_then("echo", [2], lambda *_: inner.set(), timeout=100)
+            outcome.append(inner.wait(200))
 
         hold.request_then("echo", [1], outer)
         self.assertTrue(eventually(lambda: outcome == [True]), outcome)
         for _ in range(80):  # more than may be called at a time
-            hold.request_then("echo", [1], lambda *_: door.wait(60))
+            hold.request_then("echo", [1], lambda *_: door.wait(600))
 
         async def main() -> None:
-            self.assertEqual(await hold.request_async("echo", [3], timeout=20), [3])
+            self.assertEqual(await hold.request_async("echo", [3], timeout=200), [3])
 
         try:
             asyncio.run(main())
@@ -247,7 +247,7 @@ class Threads(HoldfastTest):
         with self.assertRaises(AssertionError):  # nothing is logged
             with self.assertLogs("holdfast", "WARNING"):
                 self.assertIn("no answer in time", str(hold.request("ask", {"what": "x"})))
-                self.assertTrue(over.wait(20))
+                self.assertTrue(over.wait(200))
 
 
 class Leaving(HoldfastTest):
@@ -261,24 +261,24 @@ class Leaving(HoldfastTest):
     def test_with_a_handler_under_way(self) -> None:
         for how in ("soon", "sleep", "spin"):
             with self.subTest(how):
-                self.leave(f"hold.serve('x', {how})\nhold.start('ask', {{'what': 'x'}})\nbegun.wait(20)\n")
+                self.leave(f"hold.serve('x', {how})\nhold.start('ask', {{'what': 'x'}})\nbegun.wait(200)\n")
 
     def test_with_an_answer_being_told(self) -> None:
         for how in ("soon", "sleep", "spin"):
             with self.subTest(how):
-                self.leave(f"for _ in range(5):\n    hold.request_then('echo', [1], {how})\nbegun.wait(20)\n")
+                self.leave(f"for _ in range(5):\n    hold.request_then('echo', [1], {how})\nbegun.wait(200)\n")
 
     def test_with_a_subscriber_at_work(self) -> None:
         for how in ("soon", "spin"):
             with self.subTest(how):
-                self.leave(f"hold.subscribe('*', {how})\nhold.request('notify', {{'count': 3}})\nbegun.wait(20)\n")
+                self.leave(f"hold.subscribe('*', {how})\nhold.request('notify', {{'count': 3}})\nbegun.wait(200)\n")
 
     def test_with_a_session_being_opened(self) -> None:
         for how in ("soon", "sleep", "spin"):
             with self.subTest(how):
                 opening = f"session = hold.session({how})\n"
                 ask = "def ask():\n    try:\n        session.request('echo')\n    except holdfast.Closed:\n        pass\n"
-                self.leave(opening + ask + "threading.Thread(target=ask, daemon=True).start()\nbegun.wait(20)\n")
+                self.leave(opening + ask + "threading.Thread(target=ask, daemon=True).start()\nbegun.wait(200)\n")
 
     def test_with_threads_that_go_on_asking(self) -> None:
         self.leave(
@@ -293,7 +293,7 @@ def ask():
             pass
 for _ in range(4):
     threading.Thread(target=ask, daemon=True).start()
-begun.wait(20)
+begun.wait(200)
 """
         )
 

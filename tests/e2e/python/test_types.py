@@ -38,7 +38,7 @@ def mypy(*words: str) -> "subprocess.CompletedProcess[str]":
     # Debian's own interpreter has it.
     variables = dict(os.environ, MYPYPATH=os.path.join(ROOT, "bindings", "python"))
     variables.pop("PYTHONPATH", None)
-    return subprocess.run(["mypy", "--strict", "--python-version", "3.9", *words], env=variables, capture_output=True, text=True, timeout=150)
+    return subprocess.run(["mypy", "--strict", "--python-version", "3.9", *words], env=variables, capture_output=True, text=True, timeout=1500)
 
 
 class Types(unittest.TestCase):

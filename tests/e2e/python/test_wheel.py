@@ -35,7 +35,7 @@ class Wheel(HoldfastTest):
         folder = self.install()
         variables = {"HOLDFAST_HOME": self.home, "PYTHONPATH": folder, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [sys.executable, "-c", USE, folder, *self.helper()], env=variables, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", USE, folder, *self.helper()], env=variables, capture_output=True, text=True, timeout=600
         )
         self.assertEqual((done.stdout, done.stderr), ("['from a wheel']\n", ""))
         self.assert_nothing_left()
@@ -51,12 +51,12 @@ class Wheel(HoldfastTest):
             "context = Context(); entry.load().register(context); provider = context.provider\n"
             "assert (entry.name, provider.is_available()) == ('holdfast', True), provider.unavailable_reason()\n"
             "provider.initialize('s', hermes_home=sys.argv[1]); provider.sync_turn('by the wheel', 'x')\n"
-            "assert provider._link.outbox.wait_empty(20); assert 'by the wheel' in provider.prefetch('wheel')\n"
+            "assert provider._link.outbox.wait_empty(200); assert 'by the wheel' in provider.prefetch('wheel')\n"
             "provider.shutdown(); print('fine')\n"
         )
         variables = {"HOLDFAST_HOME": self.home, "PYTHONPATH": folder, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [sys.executable, "-c", code, self.home], env=variables, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", code, self.home], env=variables, capture_output=True, text=True, timeout=600
         )
         self.assertEqual((done.stdout, done.stderr), ("fine\n", ""))
 

@@ -57,8 +57,8 @@ protected:
         words.insert(words.end(), command.begin(), command.end());
         out.program = home.command(words);
         out.role = GetParam().born == 0 ? root() : nth_born(GetParam().born);
-        out.limit = 30s;
-        out.settle = 15s;
+        out.limit = test::patient(30s);
+        out.settle = test::patient(15s);
         return out;
     }
     void expect_clean(std::size_t k, const Outcome& at) const {

@@ -1,6 +1,7 @@
 // G10: the owner of a home dies at a system call, any of them, while eight attached clients write. Every turn
 // that was answered is there, none twice; every client's stream stays whole, and none of its requests meets
 // silence.
+#include "harness/eventually.hpp"
 #include "holdfast/slot.hpp"
 #include "stepper/stepper.hpp"
 #include "support/memory_storm.hpp"
@@ -30,7 +31,7 @@ public:
         spec.program.argv = {std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory", "--no-viewer",
                              "--home=" + home};
         spec.program.fds = {{child_in_.get(), 0}, {null_.get(), 1}};
-        spec.limit = std::chrono::seconds(120);
+        spec.limit = patient(std::chrono::seconds(120));
     }
     void close_input() { in_.reset(); }
     stepper::Spec spec;
@@ -55,13 +56,11 @@ public:
             stepped();
             over = true;
         });
-        for (int i = 0; i < 3000 && !over; ++i) {
+        EXPECT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(30)), [&] {
             const auto seen = query({home_, "memory"});
-            if (seen && seen->state == SlotState::owned && seen->record_is_current &&
-                seen->phase == Phase::ready)
-                break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        }
+            return over || (seen && seen->state == SlotState::owned && seen->record_is_current &&
+                            seen->phase == Phase::ready);
+        }));
         std::vector<std::thread> threads;
         for (auto& client : clients)
             threads.emplace_back([&] { client->run(); });

@@ -83,7 +83,7 @@ TEST(G10NothingAcknowledgedIsLost, a_power_cut_keeps_every_answered_turn) {
         ASSERT_EQ(::waitpid(memory.pid(), &status, WUNTRACED), memory.pid());
         ASSERT_TRUE(WIFSTOPPED(status));
         // What is in the pipe was answered: it counts.
-        while (const auto line = memory.line(100)) {
+        while (const auto line = memory.line_within(std::chrono::milliseconds(100))) {
             const auto answer = json::parse(*line).as_object();
             ASSERT_TRUE(answer.contains("result")) << *line;
             answered.insert(answer.at("id").as_int64());

@@ -53,7 +53,7 @@ TEST_P(PidReuse, TheSameNumberComesBackWithAnotherProcess) {
         // The pidfd stays with the dead one; the number does not.
         const int sent = harness::pidfd_signal(first->pidfd.get(), SIGKILL);
         scene.check(sent == -1 && errno == ESRCH, "the old pidfd gives ESRCH");
-        scene.check(!harness::wait_pidfd(second->pidfd.get(), Deadline::in(20ms)),
+        scene.check(!harness::wait_pidfd(second->pidfd.get(), Deadline::exactly(20ms)),
                     "the stranger was not hit");
         // The control: by number it would have been.
         scene.check(::kill(chosen, SIGKILL) == 0, "kill by number finds somebody");
@@ -138,7 +138,7 @@ TEST(PidReuseScenario, IsBoundedAndLeavesNothing) {
     ::setenv("ZOO_TOKEN", mark.token().c_str(), 1);
     const auto report = run({300ms, false}, [](Scenario& scene) {
         harness::SpawnSpec spec; // exec'd, so that its environment shows the token
-        spec.argv = {"/bin/sh", "-c", "setsid sleep 60 & sleep 60"};
+        spec.argv = {"/bin/sh", "-c", "setsid sleep 3600 & sleep 3600"};
         auto child = harness::Child::spawn(spec);
         scene.check(child.has_value(), "started");
         sleep_on();

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class RegistryCrash : public testing::TestWithParam<stepper::When> {
 protected:
     void SetUp() override {
-        auto child = harness::Child::spawn(home_.command_of("zoo/timer_holder", {"--life=300"}));
+        auto child = harness::Child::spawn(home_.command_of("zoo/timer_holder", {"--life=3600"}));
         ASSERT_TRUE(child) << child.error().message;
         worker_ = std::move(*child);
         ASSERT_TRUE(worker_.out().read_line(Deadline::in(20s)));

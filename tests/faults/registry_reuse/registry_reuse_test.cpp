@@ -50,7 +50,7 @@ std::string register_and_crash(const std::string& directory) {
 }
 
 bool still_there(const Spawned& process) {
-    return !harness::wait_pidfd(process.pidfd.get(), Deadline::in(50ms));
+    return !harness::wait_pidfd(process.pidfd.get(), Deadline::exactly(50ms));
 }
 
 // How a process may be told from its successor: by the pidfd's inode, or as on older kernels by its start

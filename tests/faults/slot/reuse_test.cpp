@@ -40,7 +40,7 @@ struct Bell {
 };
 
 bool untouched(const Spawned& stranger) {
-    return !harness::wait_pidfd(stranger.pidfd.get(), Deadline::in(100ms));
+    return !harness::wait_pidfd(stranger.pidfd.get(), Deadline::exactly(100ms));
 }
 
 // Ends with 0 for ownership, otherwise with the error's number.

@@ -13,6 +13,7 @@
 
 #include "harness/child.hpp"
 #include "holdfast/result.hpp"
+#include "support/patience.hpp"
 
 #include <chrono>
 #include <functional>
@@ -57,8 +58,8 @@ struct Spec {
     harness::SpawnSpec program;
     Role role = root();
     Others others = Others::follow;
-    std::chrono::milliseconds limit{10000}; // of the whole run; whatever is left then is killed
-    std::chrono::milliseconds settle{3000}; // after the kill
+    std::chrono::milliseconds limit = test::patient(std::chrono::seconds(10)); // of the whole run; whatever is left then is killed
+    std::chrono::milliseconds settle = test::patient(std::chrono::seconds(3)); // after the kill
 };
 
 // How one process of the family went.

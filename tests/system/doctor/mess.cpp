@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
     ::close_range(3, ~0U, 0); // whatever leaked into us is no part of the mess
     Mess mess(argv[1], argv[2]);
     ::signal(SIGPIPE, SIG_IGN);
-    ::alarm(150);
+    ::alarm(3600);
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         holdfast::mess::give_up("subreaper");
     orphans(mess);

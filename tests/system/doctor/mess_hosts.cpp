@@ -88,7 +88,7 @@ pid_t Mess::host(const std::function<void()>& body, bool lives) const {
         give_up("fork");
     if (pid == 0) {
         ::setsid();
-        ::alarm(120); // the clock of its life; a red test never litters
+        ::alarm(3600); // the clock of its life; a red test never litters
         body();
         if (::write(done[1], "k", 1) != 1)
             give_up("write");
@@ -139,7 +139,7 @@ std::vector<pid_t> Mess::start(std::vector<std::string> argv, const Ends& ends) 
 // The report is named by the environment and not by an argument: two of the same command must have the same
 // words.
 std::vector<std::string> Mess::animal(const std::string& name, std::vector<std::string> words) const {
-    words.insert(words.begin(), {harness::program("zoo/" + name), "--token=" + token_, "--life=120"});
+    words.insert(words.begin(), {harness::program("zoo/" + name), "--token=" + token_, "--life=3600"});
     return words;
 }
 

@@ -50,7 +50,7 @@ void listen_on_a_port() {
 void leave_an_heir(int) {
     if (::fork() == 0) {
         std::signal(SIGTERM, SIG_IGN);
-        ::alarm(120);
+        ::alarm(3600);
         for (;;)
             ::pause();
     }
@@ -66,7 +66,7 @@ void play_role(int argc, char** argv) {
             role = word.substr(7);
     if (role.empty())
         return;
-    ::alarm(120);
+    ::alarm(3600);
     if (role == "unix_listener")
         listen_on_a_unix_socket();
     else if (role == "tcp_listener")

@@ -106,7 +106,7 @@ TEST_F(Reap, SaysWhenOneWentByItself) {
     ReapOptions reaping{.yes = true, .grace = core::Millis(1000)};
     reaping.before_second_look = [&] {
         ASSERT_TRUE(process->signal(SIGKILL));
-        ASSERT_TRUE(process->wait_ended(sys::Deadline::in(10s)));
+        ASSERT_TRUE(process->wait_ended(sys::Deadline::in(test::patient(10s))));
     };
     auto result = reap(proven(orphan()), reaping);
     ASSERT_TRUE(result) << result.error().message;

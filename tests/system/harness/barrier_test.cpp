@@ -95,7 +95,7 @@ TEST(Barrier, AMissingPartyBreaksItForEverybodyInsteadOfHanging) {
     ASSERT_TRUE(barrier);
     EXPECT_TRUE(all_succeed(2, [&](int who) {
         // The third never comes. One runs out of time, the other, more patient, is told.
-        const auto result = barrier->arrive(Deadline::in(who == 0 ? 50ms : 20000ms));
+        const auto result = barrier->arrive(who == 0 ? Deadline::exactly(50ms) : Deadline::in(20s));
         return !result && result.error().code == (who == 0 ? Errc::timed_out : Errc::closed) ? 0 : 1;
     }));
     EXPECT_EQ(barrier->arrive(Deadline::in(1s)).error().code, Errc::closed);

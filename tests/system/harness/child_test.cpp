@@ -26,16 +26,16 @@ TEST(Child, GivesTheExitCodeAndTheSignal) {
     EXPECT_TRUE(exits->wait(Deadline::in(5s))->exited_with(7));
     EXPECT_TRUE(exits->wait(Deadline::in(5s))->exited_with(7)) << "a second wait gives the same answer";
 
-    auto dies = Child::spawn(shell("kill -TERM $$; sleep 30"));
+    auto dies = Child::spawn(shell("kill -TERM $$; sleep 3600"));
     ASSERT_TRUE(dies);
     EXPECT_TRUE(dies->wait(Deadline::in(5s))->killed_by(SIGTERM));
     EXPECT_EQ(dies->wait(Deadline::in(5s))->shell_code(), 128 + SIGTERM);
 }
 
 TEST(Child, AWaitThatRunsOutLeavesItRunning) {
-    auto child = Child::spawn(shell("exec sleep 30"));
+    auto child = Child::spawn(shell("exec sleep 3600"));
     ASSERT_TRUE(child);
-    const auto early = child->wait(Deadline::in(20ms));
+    const auto early = child->wait(Deadline::exactly(20ms));
     ASSERT_FALSE(early);
     EXPECT_EQ(early.error().code, Errc::timed_out);
     EXPECT_TRUE(child->alive());
@@ -64,7 +64,7 @@ TEST(Child, TheDestructorEndsIt) {
         pollfd poller{watch.get(), POLLIN, 0};
         ASSERT_EQ(::poll(&poller, 1, 0), 0);
     }
-    EXPECT_TRUE(wait_pidfd(watch.get(), Deadline::in(1ms)));
+    EXPECT_TRUE(wait_pidfd(watch.get(), Deadline::exactly(1ms)));
 }
 
 TEST(Child, HasItsOwnGroupAndTheGivenEnvironmentAndFolder) {
@@ -107,7 +107,7 @@ TEST(Child, SpeaksBothWaysAndSeesTheEnd) {
     ASSERT_TRUE(child);
     ASSERT_TRUE(child->write_in("one\ntwo\n"));
     EXPECT_EQ(child->out().read_until("two", Deadline::in(5s)).value_or("?"), "one\ntwo");
-    const auto late = child->out().read_until("three", Deadline::in(20ms));
+    const auto late = child->out().read_until("three", Deadline::exactly(20ms));
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, Errc::timed_out);
     child->close_in();
@@ -145,7 +145,7 @@ TEST(Child, DieWithUsEndsItWhenItsParentDies) {
     sys::Fd to(ends[1]);
     const pid_t middle = ::fork();
     if (middle == 0) {
-        auto spec = shell("exec sleep 30");
+        auto spec = shell("exec sleep 3600");
         spec.die_with_us = true;
         auto child = Child::spawn(spec);
         const pid_t pid = child ? child->pid() : 0;
@@ -157,7 +157,7 @@ TEST(Child, DieWithUsEndsItWhenItsParentDies) {
     ASSERT_EQ(::read(from.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
     auto pidfd = open_pidfd(pid);
     ASSERT_TRUE(pidfd);
-    EXPECT_FALSE(wait_pidfd(pidfd->get(), Deadline::in(20ms))) << "control: it lives while its parent does";
+    EXPECT_FALSE(wait_pidfd(pidfd->get(), Deadline::exactly(20ms))) << "control: it lives while its parent does";
     ::kill(middle, SIGKILL);
     ::waitpid(middle, nullptr, 0);
     EXPECT_TRUE(wait_pidfd(pidfd->get(), Deadline::in(5s)));

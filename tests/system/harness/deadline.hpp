@@ -2,8 +2,11 @@
 // says nothing.
 #pragma once
 
+#include "support/patience.hpp"
+
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 namespace holdfast::harness {
 
@@ -11,7 +14,10 @@ class Deadline {
 public:
     using Clock = std::chrono::steady_clock;
 
-    static Deadline in(std::chrono::nanoseconds span) { return Deadline(Clock::now() + span); }
+    // For what must come: `ample` is enough on a quiet machine, and the wait lasts test::stretch times as long.
+    static Deadline in(std::chrono::nanoseconds ample) { return exactly(test::patient(ample)); }
+    // For what must not come, where a longer wait only makes the test longer.
+    static Deadline exactly(std::chrono::nanoseconds span) { return Deadline(Clock::now() + span); }
 
     [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
     [[nodiscard]] Clock::time_point at() const { return at_; }
@@ -19,7 +25,7 @@ public:
     // For poll(2): rounded up, so that a poll that returned 0 means the deadline has passed; never negative.
     [[nodiscard]] int remaining_ms() const {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
-        return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
+        return static_cast<int>(std::clamp<long long>(left, 0, std::numeric_limits<int>::max()));
     }
     [[nodiscard]] std::chrono::nanoseconds remaining() const {
         return std::max(std::chrono::nanoseconds(0), std::chrono::nanoseconds(at_ - Clock::now()));

@@ -36,7 +36,7 @@ TEST(WaitForFile, WakesWhenTheFileIsRenamedIntoPlace) {
     spec.in = Stdio::pipe;
     auto child = Child::spawn(spec);
     ASSERT_TRUE(child);
-    EXPECT_EQ(wait_for_file(dir.file("report"), Deadline::in(20ms)).error().code, Errc::timed_out);
+    EXPECT_EQ(wait_for_file(dir.file("report"), Deadline::exactly(20ms)).error().code, Errc::timed_out);
     ASSERT_TRUE(child->write_in("go\n"));
     const auto content = wait_for_file(dir.file("report"), Deadline::in(5s));
     ASSERT_TRUE(content) << content.error().message;

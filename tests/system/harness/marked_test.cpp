@@ -24,14 +24,14 @@ bool contains_pid(const std::vector<ProcessInfo>& processes, pid_t pid) {
 
 TEST(Marked, FindsATokenInTheEnvironmentOfAReparentedDaemon) {
     const MarkGuard mark;
-    auto spec = shell("(setsid sleep 30 >/dev/null 2>&1 & echo $!)");
+    auto spec = shell("(setsid sleep 3600 >/dev/null 2>&1 & echo $!)");
     spec.env = {mark.env()};
     auto child = Child::spawn(spec);
     ASSERT_TRUE(child);
     const pid_t daemon = std::stoi(child->out().read_line(Deadline::in(5s)).value_or("0"));
     ASSERT_TRUE(child->wait(Deadline::in(5s))->exited_with(0));
     EXPECT_TRUE(contains_pid(marked_processes(mark.token()), daemon));
-    EXPECT_FALSE(mark.survivors(Deadline::in(10ms)).empty());
+    EXPECT_FALSE(mark.survivors(Deadline::exactly(10ms)).empty());
     EXPECT_TRUE(marked_processes(fresh_token()).empty()) << "control: another token finds nothing";
     const auto ended = end_marked(mark.token(), Deadline::in(5s));
     ASSERT_TRUE(ended) << ended.error().message;
@@ -56,7 +56,7 @@ TEST(Marked, TheGuardLeavesNothing) {
     {
         const MarkGuard mark;
         token = mark.token();
-        auto spec = shell("(setsid sleep 30 &) ; (sleep 30 &) ; echo up");
+        auto spec = shell("(setsid sleep 3600 &) ; (sleep 3600 &) ; echo up");
         spec.env = {mark.env()};
         spec.err = Stdio::null;
         auto child = Child::spawn(spec);
@@ -80,7 +80,7 @@ TEST(Marked, AZombieIsNoSurvivorButADescendant) {
 }
 
 TEST(Marked, DescendantsAreFoundByParenthood) {
-    auto child = Child::spawn(shell("sleep 30 & echo $!; wait"));
+    auto child = Child::spawn(shell("sleep 3600 & echo $!; wait"));
     ASSERT_TRUE(child);
     const pid_t grandchild = std::stoi(child->out().read_line(Deadline::in(5s)).value_or("0"));
     const auto watch = open_pidfd(grandchild);

@@ -17,7 +17,7 @@ TEST_P(HostKilled, LeavesTheAnimalBehind) {
     scene.start_unguarded(home.animal(GetParam()));
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(scene.host().kill());
-    EXPECT_FALSE(scene.survivors(Deadline::in(a_while)).empty());
+    EXPECT_FALSE(scene.survivors(Deadline::exactly(a_while)).empty());
 }
 INSTANTIATE_TEST_SUITE_P(Control, HostKilled,
                          testing::Values("term_ignorer", "double_forker", "setsid_daemon", "timer_holder",
@@ -29,7 +29,7 @@ TEST_P(DirectChildKilled, LeavesTheOthersBehind) {
     scene.start_unguarded(home.animal(GetParam()));
     ASSERT_FALSE(HasFatalFailure());
     scene.front().signal(SIGKILL);
-    EXPECT_FALSE(scene.survivors(Deadline::in(a_while)).empty());
+    EXPECT_FALSE(scene.survivors(Deadline::exactly(a_while)).empty());
 }
 INSTANTIATE_TEST_SUITE_P(Control, DirectChildKilled,
                          testing::Values("double_forker", "setsid_daemon", "launcher", "pty_child",
@@ -42,7 +42,7 @@ TEST_P(GroupKilled, LeavesThoseWithSessionsOfTheirOwn) {
     // The host leads the group and is our child, not yet reaped: the number is its own.
     ASSERT_EQ(::kill(-scene.host().pid(), SIGKILL), 0);
     ASSERT_TRUE(scene.host().wait(Deadline::in(patience)));
-    EXPECT_FALSE(scene.survivors(Deadline::in(a_while)).empty());
+    EXPECT_FALSE(scene.survivors(Deadline::exactly(a_while)).empty());
 }
 INSTANTIATE_TEST_SUITE_P(Control, GroupKilled, testing::Values("setsid_daemon", "pty_child"));
 
@@ -82,7 +82,7 @@ TEST_F(Traceless, IsEndedWhileAGuardLives) {
 
 TEST_F(Traceless, LimitIsNotFoundAfterADoubleKillInPlainContainment) {
     start_and_kill_both({"--contain", "plain"});
-    EXPECT_EQ(scene.survivors(Deadline::in(a_while)).size(), 1U) << "if it is found now, say so in the docs";
+    EXPECT_EQ(scene.survivors(Deadline::exactly(a_while)).size(), 1U) << "if it is found now, say so in the docs";
 }
 
 TEST_F(Traceless, IsFoundAfterADoubleKillInACgroup) {

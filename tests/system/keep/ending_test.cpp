@@ -10,7 +10,7 @@ std::string heard(int number, int count) {
 }
 
 TEST_F(Keep, AHelperThatReadsTheEndOfInputEndsByItself) {
-    scene.start({.holdfast = {"--stop", "eof:20s,term:20s,kill"}, .command = home.animal("echo_server")});
+    scene.start({.holdfast = {"--stop", "eof:1h,term:1h,kill"}, .command = home.animal("echo_server")});
     ASSERT_FALSE(HasFatalFailure());
     scene.tell_host('c');
     EXPECT_EQ(scene.status(), 0);
@@ -20,7 +20,7 @@ TEST_F(Keep, AHelperThatReadsTheEndOfInputEndsByItself) {
 
 TEST_F(Keep, ATimerHolderIsTermedAfterTheEndOfInput) {
     const std::string seen = home.dir().file("eof");
-    scene.start({.holdfast = {"--stop", "eof:100ms,term:20s,kill"},
+    scene.start({.holdfast = {"--stop", "eof:100ms,term:1h,kill"},
                  .command = home.animal("timer_holder", {"--eof-report=" + seen})});
     ASSERT_FALSE(HasFatalFailure());
     scene.tell_host('c');
@@ -131,7 +131,7 @@ TEST_F(Keep, OtherSignalsAreForwardedAndEndNothing) {
 TEST_F(Keep, NohupIsHonoured) {
     scene.start({.host = {"--null"},
                  .holdfast = quickly + Words{"--host", "none"},
-                 .command = sh("echo up; exec sleep 60"),
+                 .command = sh("echo up; exec sleep 3600"),
                  .wait_ready = false});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(next_line(), "up");
@@ -141,7 +141,7 @@ TEST_F(Keep, NohupIsHonoured) {
 
     auto spec = home.command_of("stage/keep_host",
                                 Words{"--null", "--", "nohup", program("holdfast"), "run", "--host", "none"} +
-                                    quickly + Words{"--"} + sh("echo up; exec sleep 60"));
+                                    quickly + Words{"--"} + sh("echo up; exec sleep 3600"));
     auto host = Child::spawn(spec);
     ASSERT_TRUE(host);
     const auto line = host->out().read_line(Deadline::in(patience));
@@ -149,7 +149,7 @@ TEST_F(Keep, NohupIsHonoured) {
     const Other front(static_cast<pid_t>(std::stol(line->substr(6))));
     ASSERT_TRUE(host->out().read_until("up\n", Deadline::in(patience)));
     front.signal(SIGHUP);
-    EXPECT_FALSE(front.ended(Deadline::in(500ms)));
+    EXPECT_FALSE(front.ended(Deadline::exactly(500ms)));
     front.signal(SIGTERM);
     EXPECT_TRUE(front.ended());
 }

@@ -16,7 +16,7 @@ TEST_F(Keep, AHostThreadThatEndsIsNotTheHostsDeath) {
     scene.start({.host = {"--thread"}, .holdfast = quickly, .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(next_line(), "thread gone 0");
-    EXPECT_FALSE(scene.front().ended(Deadline::in(500ms)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(500ms)));
     EXPECT_TRUE(is_alive(scene.animals().front()));
     ASSERT_TRUE(scene.host().kill());
     expect_nothing_left();
@@ -28,7 +28,7 @@ TEST_F(Keep, WithoutAHostItOutlivesItsParent) {
                  .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(scene.host().kill());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(500ms)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(500ms)));
     EXPECT_NE(ps().find("\"host_pid\":0"), std::string::npos);
     EXPECT_TRUE(holdfast({"stop", "free"}).status.exited_with(0));
     expect_nothing_left();
@@ -41,7 +41,7 @@ TEST_F(Keep, AnotherProcessCanBeTheHost) {
                  .holdfast = quickly + Words{"--host", std::to_string(other->pid())},
                  .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(300ms)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(300ms)));
     ASSERT_TRUE(other->kill());
     EXPECT_EQ(scene.status(), 128 + SIGKILL);
     expect_nothing_left();
@@ -67,7 +67,7 @@ TEST_F(Keep, AHostThatIsKilledDuringTheStartLeavesNothing) {
     constexpr auto step = 60us;
     for (int round = 0; round < rounds; ++round) {
         auto spec = home.command_of("stage/keep_host", Words{"--null", "--", program("holdfast"), "run"} +
-                                                           Words{"--stop", "now", "--", "/bin/sleep", "60"});
+                                                           Words{"--stop", "now", "--", "/bin/sleep", "3600"});
         spec.out = Stdio::null;
         spec.own_session = true; // so that the test, or an init, is a stranger to what it starts
         auto host = Child::spawn(spec);
@@ -191,7 +191,7 @@ protected:
 };
 
 TEST_F(AsInit, SignalsAreForwardedAndTheStatusIsPassedOn) {
-    start(sh("trap 'exit 6' TERM; \"$@\" & wait; wait", home.animal("exiter", {"--delay-ms=60000"})));
+    start(sh("trap 'exit 6' TERM; \"$@\" & wait; wait", home.animal("exiter", {"--delay-ms=3600000"})));
     ASSERT_FALSE(HasFatalFailure());
     front.signal(SIGTERM);
     const auto status = unshare.wait(Deadline::in(patience));

@@ -22,7 +22,7 @@ protected:
     void start(const Words& options, const Words& command) {
         scene.start(
             {.host = {"--null"},
-             .holdfast = Words{"--stop", "term:60s,kill", "--contain", "plain", "--slot", "left"} + options,
+             .holdfast = Words{"--stop", "term:1h,kill", "--contain", "plain", "--slot", "left"} + options,
              .command = command});
     }
     std::string shared_directory() const {
@@ -122,7 +122,7 @@ TEST_F(WaitingForLeftSlot, G2SoItDoesWhenTheKeeperIsKilledLongAfterTheFront) {
     ASSERT_FALSE(HasFatalFailure());
     scene.front().signal(SIGKILL);
     ASSERT_TRUE(scene.front().ended());
-    EXPECT_FALSE(waiting.front().ended(Deadline::in(500ms))) << "the keeper ends its tree, in its own time";
+    EXPECT_FALSE(waiting.front().ended(Deadline::exactly(500ms))) << "the keeper ends its tree, in its own time";
     EXPECT_TRUE(is_alive(scene.animals().front()));
     scene.keeper().signal(SIGKILL);
     expect_it_follows();
@@ -162,7 +162,7 @@ TEST_F(LeftSlot, G2TheLibraryEndsWhatNobodyGuardsWhileItWaits) {
             scene.kill_both_guards();
         auto waiter = std::async(std::launch::async, [&] {
             return acquire({.directory = directory, .name = "left"},
-                           {.if_held = IfHeld::wait, .wait = Millis{20'000}});
+                           {.if_held = IfHeld::wait, .wait = test::patient(Millis{20'000})});
         });
         if (waits_already) {
             EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
@@ -179,7 +179,7 @@ TEST_F(LeftSlot, G2TheLibraryEndsWhatNobodyGuardsWhileItWaits) {
 // Negative control: as long as the keeper lives, who only waits touches nobody.
 TEST_F(LeftSlot, WhatAKeeperGuardsIsLeftToIt) {
     const std::string directory = shared_directory();
-    scene.start({.holdfast = {"--slot", "left", "--slot-dir", directory, "--stop", "term:60s,kill"},
+    scene.start({.holdfast = {"--slot", "left", "--slot-dir", directory, "--stop", "term:1h,kill"},
                  .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
     scene.front().signal(SIGKILL);

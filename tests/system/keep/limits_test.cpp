@@ -12,7 +12,7 @@ TEST_F(Keep, IdleMeansThatItsInputAndOutputStandStill) {
     scene.start({.holdfast = quickly + Words{"--idle", "2s"},
                  .command = home.animal("io_ticker", {"--child", "--every-ms=20"})});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(3s))) << "a grandchild's I/O counts too";
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(3s))) << "a grandchild's I/O counts too";
     ASSERT_TRUE(scene.host().kill());
     expect_nothing_left();
 
@@ -28,7 +28,7 @@ TEST_F(Keep, WorkOnSocketsIsNotIdle) {
     scene.start({.holdfast = quickly + Words{"--idle", "2s"},
                  .command = home.animal("io_ticker", {"--socket", "--every-ms=20"})});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(4s)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(4s)));
     ASSERT_TRUE(scene.host().kill());
     expect_nothing_left();
 }
@@ -37,7 +37,7 @@ TEST_F(Keep, WorkOnSocketsIsNotIdle) {
 TEST_F(Keep, ATimerAloneIsIdle) {
     scene.start({.host = {"--null"},
                  .holdfast = quickly + Words{"--idle", "2s", "--name", "waker"},
-                 .command = sh("echo up; exec sleep 60"),
+                 .command = sh("echo up; exec sleep 3600"),
                  .wait_ready = false});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(next_line(), "up");
@@ -56,10 +56,10 @@ TEST_F(Keep, AWordOnTheNotifySocketIsNotIdle) {
 
 TEST_F(Keep, TheWordsOfALimit) {
     const auto idle =
-        holdfast({"run", "--stop", "now", "--idle", "100ms", "--name", "lazy", "--", "/bin/sleep", "60"});
+        holdfast({"run", "--stop", "now", "--idle", "100ms", "--name", "lazy", "--", "/bin/sleep", "3600"});
     EXPECT_NE(idle.err.find("\"lazy\" did nothing for 100ms"), std::string::npos) << idle.err;
     const auto life =
-        holdfast({"run", "--stop", "now", "--max-life", "50ms", "--name", "old", "--", "/bin/sleep", "60"});
+        holdfast({"run", "--stop", "now", "--max-life", "50ms", "--name", "old", "--", "/bin/sleep", "3600"});
     EXPECT_NE(life.err.find("\"old\" ran for 50ms"), std::string::npos) << life.err;
 }
 
@@ -130,7 +130,7 @@ TEST_F(Keep, BelowItsCeilingAHelperLives) {
     scene.start({.holdfast = quickly + Words{"--contain", "plain", "--memory", "200M"},
                  .command = home.animal("memory_holder", {"--mb=10"})});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(700ms)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(700ms)));
 }
 
 class Restart : public Keep {
@@ -249,7 +249,7 @@ class Spare : public Keep {
 protected:
     void start(const Words& options) {
         scene.start({.holdfast = quickly + options,
-                     .command = sh("ZOO_REPORT=\"$2\" \"$1/setsid_daemon\" --token=$ZOO_TOKEN --life=40 "
+                     .command = sh("ZOO_REPORT=\"$2\" \"$1/setsid_daemon\" --token=$ZOO_TOKEN --life=3600 "
                                    "--leader-exits; exec \"$1/term_ignorer\" --token=$ZOO_TOKEN",
                                    {program("zoo"), daemon_report})});
         ASSERT_FALSE(HasFatalFailure());
@@ -263,9 +263,9 @@ protected:
 };
 
 TEST_F(Spare, NamedDaemonsLiveOnAndAreShown) {
-    start({"--spare", "setsid_daemon .*--life=40"});
+    start({"--spare", "setsid_daemon .*--life=3600"});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_NE(ps().find("\"spare\":[\"setsid_daemon .*--life=40\"]"), std::string::npos);
+    EXPECT_NE(ps().find("\"spare\":[\"setsid_daemon .*--life=3600\"]"), std::string::npos);
     EXPECT_NE(holdfast({"ps"}).out.find("SPARES"), std::string::npos);
     scene.front().signal(SIGTERM);
     EXPECT_EQ(scene.status(), 128 + SIGKILL);
@@ -275,7 +275,7 @@ TEST_F(Spare, NamedDaemonsLiveOnAndAreShown) {
 }
 
 TEST_F(Spare, TheyLiveOnAfterADoubleKillAndTheNextStartToo) {
-    start({"--spare", "setsid_daemon .*--life=40"});
+    start({"--spare", "setsid_daemon .*--life=3600"});
     ASSERT_FALSE(HasFatalFailure());
     scene.kill_both_guards();
     EXPECT_TRUE(holdfast({"run", "--", "/bin/true"}).status.exited_with(0));
@@ -291,7 +291,7 @@ TEST_F(Spare, TheyKeepNoCgroup) {
         GTEST_SKIP() << why;
     for (const bool double_kill : {false, true}) {
         std::filesystem::remove(daemon_report);
-        start({"--contain", "cgroup", "--spare", "setsid_daemon .*--life=40"});
+        start({"--contain", "cgroup", "--spare", "setsid_daemon .*--life=3600"});
         ASSERT_FALSE(HasFatalFailure());
         const std::string cgroup = cgroup_directory_of(daemon);
         ASSERT_NE(cgroup.find("/holdfast-"), std::string::npos) << cgroup;

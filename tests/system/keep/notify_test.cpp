@@ -17,7 +17,7 @@ public:
         address.sun_family = AF_UNIX;
         path.copy(address.sun_path, sizeof address.sun_path - 1);
         EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-        const timeval limit{.tv_sec = 20, .tv_usec = 0};
+        const timeval limit{.tv_sec = test::patient(20s).count(), .tv_usec = 0};
         EXPECT_EQ(::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
     }
     // Reads messages until one contains `text`; all that came before it is kept.
@@ -53,7 +53,7 @@ TEST_F(Notify, APhaseFollowsWhatTheHelperSays) {
     ASSERT_TRUE(scene.host().kill());
     expect_nothing_left();
 
-    scene.start({.holdfast = {"--stop", "term:20s,kill"},
+    scene.start({.holdfast = {"--stop", "term:1h,kill"},
                  .command = home.animal("notifier", {"--step-ms=1", "--stop-ms=1500"})});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_TRUE(phase_is("ready"));
@@ -79,7 +79,7 @@ TEST_F(Notify, WithReadyNotifyItIsStartingUntilItSaysSo) {
 TEST_F(Notify, TheManagerAboveHearsTheSame) {
     const std::string path = home.dir().file("notify");
     Manager manager(path);
-    auto spec = home.command(Words{"run", "--stop", "term:20s,kill", "--"} +
+    auto spec = home.command(Words{"run", "--stop", "term:1h,kill", "--"} +
                              home.animal("notifier", {"--steps=3", "--step-ms=1"}));
     spec.env.push_back("NOTIFY_SOCKET=" + path);
     spec.in = Stdio::pipe;

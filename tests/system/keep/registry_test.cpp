@@ -106,10 +106,10 @@ TEST_F(Registry, ManyAreStoppedInParallel) {
 }
 
 TEST_F(Registry, StopNowDoesNotAskFirst) {
-    auto child = guarded({"--name", "deaf", "--stop", "eof:20s,term:20s,kill"}, "signal_teller");
+    auto child = guarded({"--name", "deaf", "--stop", "eof:1h,term:1h,kill"}, "signal_teller");
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_TRUE(holdfast({"stop", "--now", "deaf"}).status.exited_with(0));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, test::patient(15s));
     expect_only_the_front_left(child);
     const auto said = child.out().read_to_end(Deadline::in(patience));
     EXPECT_EQ(said.value_or("?"), "") << "not even TERM";
@@ -118,7 +118,7 @@ TEST_F(Registry, StopNowDoesNotAskFirst) {
 // `stop --now` says "at once" and then waits as a contender does, who sends TERM. The kernel hands signals
 // over by their numbers, and TERM has the smaller one.
 TEST_F(Registry, AtOnceIsHeardBeforeTheTermThatFollowsIt) {
-    auto child = guarded({"--name", "deaf", "--stop", "term:20s,kill"}, "signal_teller");
+    auto child = guarded({"--name", "deaf", "--stop", "term:1h,kill"}, "signal_teller");
     const Other front(child.pid());
     front.freeze();
     front.signal(SIGRTMIN + 3); // what `stop --now` sends
@@ -303,7 +303,7 @@ TEST_F(Registry, AnAnswerThatCannotBeWrittenIsAFailure) {
 TEST_F(Registry, AStopGoesByTheHelpersOwnPlan) {
     const std::string cleaned = home.dir().file("cleaned");
     auto spec = home.command(
-        Words{"run", "--name", "careful", "--stop", "eof:1s,term:60s,kill", "--"} +
+        Words{"run", "--name", "careful", "--stop", "eof:1s,term:1h,kill", "--"} +
         sh("trap 'sleep 6; echo >\"$1\"; exit 7' TERM; echo up; while :; do sleep 0.05; done", {cleaned}));
     auto child = Child::spawn(spec);
     ASSERT_TRUE(child);
@@ -317,7 +317,7 @@ TEST_F(Registry, AStopGoesByTheHelpersOwnPlan) {
 }
 
 TEST_F(Registry, AShorterGraceHurriesTheFrontAndDoesNotKillIt) {
-    auto child = guarded({"--name", "slow", "--stop", "term:300s,kill"}, "term_ignorer");
+    auto child = guarded({"--name", "slow", "--stop", "term:1h,kill"}, "term_ignorer");
     EXPECT_TRUE(holdfast({"stop", "--grace", "100ms", "slow"}).status.exited_with(0));
     const auto status = child.wait(Deadline::in(patience));
     ASSERT_TRUE(status);

@@ -56,7 +56,7 @@ TEST_F(Scale, ManyHelpersAtOnceAreListedAndEnded) {
     std::vector<Child> fronts;
     for (std::size_t i = 0; i < many; ++i) {
         auto spec =
-            home.command(Words{"run", "--stop", "now", "--"} + home.animal("timer_holder", {"--life=300"}));
+            home.command(Words{"run", "--stop", "now", "--"} + home.animal("timer_holder", {"--life=3600"}));
         spec.in = Stdio::pipe; // an end of input would end them
         auto child = Child::spawn(spec);
         ASSERT_TRUE(child) << child.error().message;

@@ -28,7 +28,7 @@ public:
     [[nodiscard]] bool valid() const noexcept { return pidfd_.valid(); }
     void signal(int number) const;
     [[nodiscard]] bool ended(const Deadline& deadline = Deadline::in(patience)) const;
-    [[nodiscard]] bool alive() const { return !ended(Deadline::in(0s)); }
+    [[nodiscard]] bool alive() const { return !ended(Deadline::exactly(0s)); }
     // Stops it and returns when it has stopped: it does nothing more until it is continued or killed.
     void freeze() const;
 

@@ -28,7 +28,7 @@ protected:
         EXPECT_TRUE(child) << child.error().message;
         return child ? std::move(*child) : Child{};
     }
-    Child hold(const std::string& slot, const Words& command = {"sleep", "1000"},
+    Child hold(const std::string& slot, const Words& command = {"sleep", "3600"},
                const Words& options = {}) const {
         Child child = begin(slot, command, options);
         EXPECT_TRUE(holdfast({"wait", slot, "--for", "ready", "--wait", "20s"}).status.exited_with(0));
@@ -168,7 +168,7 @@ TEST_F(SlotCli, AttachToAnOwnerThatHasNoNumberHereSaysSo) {
 // An owner that is leaving is not one to count on: "held" and "attached" would be wrong in a moment.
 TEST_F(SlotCli, WhoFindsAnOwnerLeavingWaitsForItsEnd) {
     for (const char* policy : {"refuse", "attach"}) {
-        Child owner = hold("one", speaker("STATUS=listening\n", {"--stop-ms=60000"}), {"--stop", "term:60s,kill"});
+        Child owner = hold("one", speaker("STATUS=listening\n", {"--stop-ms=3600000"}), {"--stop", "term:1h,kill"});
         // Before it has come so far TERM ends it at once.
         ASSERT_TRUE(eventually(Deadline::in(patience),
                                [&] { return has(holdfast({"status", "one"}).out, "status    listening"); }));
@@ -217,9 +217,9 @@ TEST_F(SlotCli, StopSaysWhatItDid) {
 // G8. While the slow one is waited for, the other's waiter becomes its owner: that one nobody meant.
 TEST_F(SlotCli, StopLeavesTheNextOwnerAloneHoweverLongItTakes) {
     for (const char* form : {"text", "json"}) {
-        Child slow = hold("slow", speaker("STATUS=x\n", {"--stop-ms=1000"}), {"--stop", "term:20s,kill"});
+        Child slow = hold("slow", speaker("STATUS=x\n", {"--stop-ms=1000"}), {"--stop", "term:1h,kill"});
         Child first = hold("b");
-        Child waiter = begin("b", {"sleep", "1000"}, {"--if-held", "wait"});
+        Child waiter = begin("b", {"sleep", "3600"}, {"--if-held", "wait"});
         ASSERT_TRUE(eventually(Deadline::in(patience), [&] { return !descendants(waiter.pid()).empty(); }));
         const bool json = form == std::string("json");
         const auto stopped =
@@ -357,8 +357,8 @@ TEST_F(Completion, OffersTheSlotsThatAreThere) {
 }
 
 TEST_F(Completion, OffersHelpersByNameAndById) {
-    Child plain = hold("one", {"sleep", "1000"}, {"--name", "my helper"});
-    Child logged = hold("two", {"sleep", "1000"}, {"--name", "teller", "--log"});
+    Child plain = hold("one", {"sleep", "3600"}, {"--name", "my helper"});
+    Child logged = hold("two", {"sleep", "3600"}, {"--name", "teller", "--log"});
     const auto ids = registry_ids(home);
     ASSERT_EQ(ids.size(), 2U);
     const std::string stop = offered("stop ''");

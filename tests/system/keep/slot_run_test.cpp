@@ -40,7 +40,7 @@ TEST_F(SlotRun, ATermIgnorerIsReplacedWithItsWholeTree) {
 
 // The incident this project began with: a starter that takes long was killed and started again for ever.
 TEST_F(SlotRun, ASlowStarterIsNeverKilledForBeingSlow) {
-    scene.start({.holdfast = {"--slot", "one", "--ready", "notify", "--stop", "term:20s,kill"},
+    scene.start({.holdfast = {"--slot", "one", "--ready", "notify", "--stop", "term:1h,kill"},
                  .command = home.animal("notifier", {"--steps=20", "--step-ms=100"}),
                  .wait_ready = false});
     ASSERT_FALSE(HasFatalFailure());
@@ -70,7 +70,7 @@ TEST_F(SlotRun, AStalledStarterIsReplaced) {
 // for.
 TEST_F(SlotRun, LeftoversAreNamedAndEndedByAReplacement) {
     scene.start(
-        {.holdfast = {"--slot", "one", "--stop", "term:60s,kill"}, .command = home.animal("term_ignorer")});
+        {.holdfast = {"--slot", "one", "--stop", "term:1h,kill"}, .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
     const std::string left = std::to_string(scene.animals().front());
     scene.front().signal(SIGKILL);

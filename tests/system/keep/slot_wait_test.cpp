@@ -106,7 +106,7 @@ TEST_F(SlotWait, InputThatIsThereAlreadyIsKeptForTheCommand) {
     ASSERT_FALSE(HasFatalFailure());
     waiting.tell_host('w');
     waiting.tell_host('c');
-    EXPECT_FALSE(waiting.front().ended(Deadline::in(200ms)));
+    EXPECT_FALSE(waiting.front().ended(Deadline::exactly(200ms)));
     ASSERT_TRUE(scene.host().kill());
     EXPECT_EQ(waiting.status(), 0);
     EXPECT_EQ(std::stoi(read_file(mark).value_or("0")), 4096);

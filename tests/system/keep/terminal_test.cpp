@@ -117,7 +117,7 @@ TEST_F(AtTerminal, AHangUpEndsWhatIgnoresItToo) {
 }
 
 TEST_F(AtTerminal, APipelineEndsWithItsReader) {
-    type("sleep 60 | $HF run --stop now -- $ZOO/timer_holder --token=$ZOO_TOKEN");
+    type("sleep 3600 | $HF run --stop now -- $ZOO/timer_holder --token=$ZOO_TOKEN");
     const pid_t helper = animal();
     terminal->type("\x03");
     expect("<prompt>");
@@ -168,7 +168,7 @@ TEST_F(PtyOption, TheHostsDeathEndsIt) {
 
 TEST_F(PtyOption, TheHostsEndOfInputIsTheTerminals) {
     scene.start(
-        {.holdfast = {"--stop", "eof:20s,term:20s,kill", "--pty"}, .command = home.animal("echo_server")});
+        {.holdfast = {"--stop", "eof:1h,term:1h,kill", "--pty"}, .command = home.animal("echo_server")});
     ASSERT_FALSE(HasFatalFailure());
     scene.tell_host('c');
     EXPECT_EQ(scene.status(), 0);
@@ -179,7 +179,7 @@ TEST_F(PtyOption, NoInputAtAllIsNoReasonToEnd) {
     scene.start(
         {.host = {"--null"}, .holdfast = quickly + Words{"--pty"}, .command = home.animal("term_ignorer")});
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_FALSE(scene.front().ended(Deadline::in(1s)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(1s)));
     ASSERT_TRUE(scene.host().kill());
     expect_nothing_left();
 }
@@ -199,7 +199,7 @@ TEST_F(PtyOption, AllOutputArrives) {
 // Half a line and no end: the terminal's end-of-file character only ends the line.
 TEST_F(PtyOption, AnEndOfInputWithinALineIsHeard) {
     for (const char* input : {"abc", "abc\n", ""}) {
-        auto spec = home.command({"run", "--pty", "--stop", "eof:60s,kill", "--", "/bin/cat"});
+        auto spec = home.command({"run", "--pty", "--stop", "eof:1h,kill", "--", "/bin/cat"});
         const auto ran = run_to_end(spec, Deadline::in(patience), input);
         ASSERT_TRUE(ran) << ran.error().message << " after \"" << input << '"';
         EXPECT_TRUE(ran->status.exited_with(0)) << to_string(ran->status);
@@ -208,7 +208,7 @@ TEST_F(PtyOption, AnEndOfInputWithinALineIsHeard) {
 
 TEST_F(PtyOption, AReaderThatHasGoneEndsIt) {
     auto spec = home.command({});
-    spec.argv = sh("\"$1\" run --pty --stop eof:60s,term:60s,kill -- yes </dev/null | head -n 1",
+    spec.argv = sh("\"$1\" run --pty --stop eof:1h,term:1h,kill -- yes </dev/null | head -n 1",
                    {program("holdfast")});
     const auto ran = run_to_end(spec, Deadline::in(patience));
     ASSERT_TRUE(ran) << ran.error().message;
@@ -223,7 +223,7 @@ protected:
     // More than pipe, relay and terminal hold together, and nobody reads it.
     void start_flood() {
         scene.start({.host = {"--null"},
-                     .holdfast = {"--name", "stuck", "--pty", "--stop", "term:60s,kill"},
+                     .holdfast = {"--name", "stuck", "--pty", "--stop", "term:1h,kill"},
                      .command = {"yes"},
                      .wait_ready = false});
         ASSERT_FALSE(HasFatalFailure());
@@ -260,14 +260,14 @@ TEST_F(StuckRelay, AStopIsHeardByTheFrontItself) {
 }
 
 TEST_F(StuckRelay, AHelperThatDoesNotReadItsTerminalIsStoppedToo) {
-    scene.start({.holdfast = {"--name", "stuck", "--pty", "--stop", "term:60s,kill"},
-                 .command = sh("stty raw -echo; echo up; exec sleep 60"),
+    scene.start({.holdfast = {"--name", "stuck", "--pty", "--stop", "term:1h,kill"},
+                 .command = sh("stty raw -echo; echo up; exec sleep 3600"),
                  .wait_ready = false});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(next_line(), "up");
     for (int i = 0; i < 20; ++i) // more than a terminal takes
         scene.tell_host('w');
-    EXPECT_FALSE(scene.front().ended(Deadline::in(300ms)));
+    EXPECT_FALSE(scene.front().ended(Deadline::exactly(300ms)));
     EXPECT_TRUE(holdfast({"stop", "stuck"}).status.exited_with(0));
     EXPECT_EQ(scene.status(), 128 + SIGTERM);
     expect_nothing_left();

@@ -1,5 +1,6 @@
 // One owner per home, and everybody served: processes that share a home, and the end of any of them at any
 // time.
+#include "harness/eventually.hpp"
 #include "holdfast/slot.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_leftover.hpp"
@@ -351,8 +352,9 @@ TEST(MemoryLife, a_daemon_stays_until_it_is_asked_or_idle) {
     owner.close_input();
     EXPECT_EQ(owner.wait(), 0);
     // A newcomer might be faster than the one that waits; here the one that waits is meant.
-    for (int i = 0; i < 3000 && query({home.path(), "memory"})->owner_pid != daemon.pid(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(30)), [&] {
+        return query({home.path(), "memory"})->owner_pid == daemon.pid();
+    }));
     MemoryProcess client(home.path());
     EXPECT_EQ(served_by(client), daemon.pid());
     ::kill(daemon.pid(), SIGTERM);

@@ -175,7 +175,7 @@ TEST(G7Patience, a_stopped_owner_for_whom_nobody_waits_stays_stopped) {
     OwnerAndSecond both(home);
     auto& [owner, second] = both;
     stop(owner);
-    EXPECT_FALSE(second.line(2500));
+    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(2500)));
     EXPECT_EQ(state_of(owner), 'T');
     EXPECT_EQ(served_by(second), owner.pid());
     EXPECT_NE(state_of(owner), 'T');
@@ -191,7 +191,7 @@ TEST(G7Patience, an_owner_that_a_debugger_holds_is_left_alone) {
     int status = 0;
     ASSERT_EQ(::waitpid(owner.pid(), &status, __WALL), owner.pid());
     second.write(turn_line(1));
-    EXPECT_FALSE(second.line(2500));
+    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(2500)));
     EXPECT_EQ(state_of(owner), 't');
     ASSERT_EQ(::ptrace(PTRACE_DETACH, owner.pid(), nullptr, nullptr), 0);
     const auto line = second.line();
@@ -223,7 +223,7 @@ TEST(G7Patience, a_process_whose_owner_cannot_be_reached_answers_health_and_take
     EXPECT_EQ(health.at("result").at("phase"), "opening");
     second.write(turn_line(5));
     EXPECT_EQ(served_by(owner), owner.pid()); // nothing has happened to it
-    EXPECT_FALSE(second.line(200)) << "written while another process owns the home";
+    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(200))) << "written while another process owns the home";
     owner.close_input();
     EXPECT_EQ(owner.wait(), 0);
     const auto answer = second.line();

@@ -87,7 +87,7 @@ TEST(MemoryFlood, requests_wait_when_the_books_are_full) {
         for (int i = 0; i < many; ++i)
             second.write(line_of(prefix + std::to_string(i), "memory.get_policy", {{"id", "none"}}));
     });
-    EXPECT_FALSE(second.line(300)) << "nothing of it can be answered yet";
+    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(300))) << "nothing of it can be answered yet";
     EXPECT_EQ(served_by(owner), owner.pid());
     kill_and_reap(owner);
     std::map<std::string, int> answers;

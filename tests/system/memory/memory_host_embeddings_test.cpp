@@ -59,7 +59,7 @@ public:
         for (int i = 0; i < 3000; ++i) {
             if (done(call("core.health").at("result").at("embedder").as_object()))
                 return;
-            if (const auto line = memory_.line(10))
+            if (const auto line = memory_.line_within(std::chrono::milliseconds(10)))
                 serve(json::parse(*line).as_object());
         }
         FAIL() << "it did not come to that";

@@ -1,5 +1,6 @@
 // Optional models: summaries by the host, embeddings by a server. Off by default; never waited for beyond a
 // deadline.
+#include "harness/eventually.hpp"
 #include "memory/embed/vector_file.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
@@ -263,13 +264,10 @@ private:
 };
 
 void wait_for_vectors(MemoryProcess& memory, std::int64_t wanted) {
-    for (int i = 0; i < 3000; ++i) {
+    ASSERT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(30)), [&] {
         const auto embedder = memory.call("core.health").at("result").at("embedder").as_object();
-        if (embedder.contains("vectors") && embedder.at("vectors").to_number<std::int64_t>() >= wanted)
-            return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    FAIL() << "the traces were not embedded";
+        return embedder.contains("vectors") && embedder.at("vectors").to_number<std::int64_t>() >= wanted;
+    })) << "the traces were not embedded";
 }
 
 TEST(MemoryModel, embeddings_find_what_words_do_not_and_a_silent_server_holds_up_nobody) {
@@ -314,9 +312,8 @@ TEST(MemoryModel, embeddings_find_what_words_do_not_and_a_silent_server_holds_up
     // asked.
     std::filesystem::remove(home.file("data/vectors"));
     MemoryProcess next(home.path());
-    for (int i = 0; i < 3000 && server.asked == asked; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_GT(server.asked, asked);
+    EXPECT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(30)),
+                                    [&] { return server.asked > asked; }));
     EXPECT_TRUE(next.call("memory.search", {{"query", "truck"}}).contains("result"));
     next.close_input();
     EXPECT_EQ(next.wait_briefly(), 0);

@@ -1,4 +1,5 @@
 // Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
+#include "harness/eventually.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
@@ -325,9 +326,8 @@ TEST(MemoryRecall, the_words_of_what_was_forgotten_leave_the_files) {
         return {};
     }));
     EXPECT_TRUE(bench.ask("walrus").empty());
-    for (int i = 0; i < 1000 && home.exists("index/gone"); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_FALSE(home.exists("index/gone"));
+    EXPECT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(10)),
+                                    [&] { return !home.exists("index/gone"); }));
     EXPECT_EQ(in_files(home, "walrus"), 0U);
     EXPECT_EQ(in_files(home, "pump"), 199U);
     EXPECT_TRUE(bench.ask("walrus").empty());

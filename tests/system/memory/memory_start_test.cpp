@@ -1,5 +1,6 @@
 // G7: however long a store takes to open, health is answered, progress is told, nobody is killed, one process
 // owns it.
+#include "harness/eventually.hpp"
 #include "holdfast/slot.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_leftover.hpp"
@@ -119,7 +120,7 @@ std::vector<std::string> heard(const sys::NotifySocket& socket) {
     std::vector<std::string> all;
     while (all.empty() || all.back().find("READY=1") == std::string::npos) {
         pollfd ready{socket.fd(), POLLIN, 0};
-        if (::poll(&ready, 1, 30'000) != 1)
+        if (::poll(&ready, 1, static_cast<int>(patient(Millis{30'000}).count())) != 1)
             break;
         while (auto message = socket.next())
             all.push_back(std::move(*message));
@@ -170,16 +171,15 @@ TEST(G7Patience, the_record_moves_while_the_store_opens) {
     MemoryProcess memory(home.path(), {}, {}, -1, on_slow_disk(2000));
     (void)memory.call("core.health");
     std::set<std::uint64_t> steps;
-    for (int i = 0; i < 3000 && steps.size() < 3; ++i) {
+    EXPECT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(15)), [&] {
         const auto seen = query({home.path(), "memory"});
         if (seen && seen->record_is_current && seen->progress_total == log_size) {
             EXPECT_EQ(seen->phase, Phase::starting);
             EXPECT_TRUE(seen->status.starts_with("recovering")) << seen->status;
             steps.insert(seen->progress_done);
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    EXPECT_GE(steps.size(), 3U);
+        return steps.size() >= 3;
+    }));
     ::kill(memory.pid(), SIGTERM);
     EXPECT_GE(memory.wait(), 0);
 }
@@ -194,7 +194,7 @@ TEST(G7Patience, a_person_sees_a_bar_as_wide_as_the_terminal_allows_and_a_pipe_s
         {
             MemoryProcess memory(home.path(), {}, {"TERM=xterm"}, terminal.end(), on_slow_disk(600));
             // Who leaves earlier takes the bar along and says no more; the record is told after the person.
-            EXPECT_TRUE(wait_for({home.path(), "memory"}, WaitFor::ready, Millis{30'000}));
+            EXPECT_TRUE(wait_for({home.path(), "memory"}, WaitFor::ready, patient(Millis{30'000})));
             memory.close_input();
             EXPECT_EQ(memory.wait(), 0);
         }

@@ -5,6 +5,7 @@
 #include "memory/store/store.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_turns.hpp"
+#include "support/patience.hpp"
 
 #include <gtest/gtest.h>
 
@@ -453,9 +454,9 @@ TEST(MemoryStore, feedback_moves_the_value_of_its_trace_within_bounds) {
     EXPECT_EQ(store->totals().feedback, 24);
 }
 
-// The bytes of the database and its log; `unsure` when the mark of what is still to be wiped stays for 20 s.
+// The bytes of the database and its log; `unsure` when the mark of what is still to be wiped stays.
 std::string wiped_files(Store& store, const TempHome& home) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + test::patient(std::chrono::seconds(20));
     for (;;) {
         {
             auto reader = store.reader();

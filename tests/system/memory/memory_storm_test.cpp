@@ -1,4 +1,5 @@
 // G10 with eight clients on one home while owners are killed, stopped, and started together.
+#include "harness/eventually.hpp"
 #include "holdfast/slot.hpp"
 #include "support/memory_storm.hpp"
 #include "sys/fd.hpp"
@@ -92,13 +93,10 @@ TEST(G1OneOwner, two_heads_and_a_viewer_started_at_the_same_instant_are_all_serv
                 if (i == 2) {
                     // Whoever owns the home serves the pages, although only this one wants them; and another
                     // one does when the owner goes.
-                    viewer = false;
-                    for (int tries = 0; tries < 6000 && !viewer; ++tries) {
+                    viewer = harness::eventually(harness::Deadline::in(std::chrono::seconds(30)), [&] {
                         const auto seen = query({home.path(), "memory"});
-                        viewer = seen && seen->address.starts_with("http://127.0.0.1:");
-                        if (!viewer)
-                            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-                    }
+                        return seen && seen->address.starts_with("http://127.0.0.1:");
+                    });
                     ::kill(memory.pid(), SIGTERM);
                 }
                 memory.close_input();

@@ -110,7 +110,7 @@ protected:
     // What comes until the other side closes, or until `enough` is in it.
     static std::string receive(const sys::Fd& socket, const std::string& enough = {}) {
         std::string text;
-        const auto deadline = std::chrono::steady_clock::now() + patience;
+        const auto deadline = std::chrono::steady_clock::now() + test::patient(patience);
         while (enough.empty() || text.find(enough) == std::string::npos) {
             const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                 deadline - std::chrono::steady_clock::now());
@@ -460,7 +460,7 @@ TEST_F(Viewer, an_open_page_holds_the_owner) {
                        bearer() + "Content-Length: 2\r\n\r\n{}");
     EXPECT_NE(receive(page, "\"phase\"").find("\"phase\""), std::string::npos);
     served->close_in();
-    EXPECT_FALSE(served->wait_ended(Deadline::in(2s))) << "it left although a page is open";
+    EXPECT_FALSE(served->wait_ended(Deadline::exactly(2s))) << "it left although a page is open";
     EXPECT_TRUE(is(call("core.health"), 200));
     page.reset();
     const auto end = served->wait(Deadline::in(patience));

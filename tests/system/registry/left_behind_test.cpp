@@ -48,9 +48,9 @@ protected:
 // other for granted: a plain sweep leaves the tree to a keeper that lives, and that was how a tree once
 // outlived its keeper.
 TEST_F(LeftBehindTest, G4TheTreeOfAKeeperThatIsStillThereIsEndedWithIt) {
-    Child keeper = start_marked("none", {"/bin/sleep", "60"});
+    Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
-    Child daemon = start_marked(id, {"/bin/sleep", "60"});
+    Child daemon = start_marked(id, {"/bin/sleep", "3600"});
     registry::sweep(directory);
     EXPECT_TRUE(daemon.alive()) << "the control: a sweep leaves it to its keeper";
     EXPECT_TRUE(registry::end_left_behind(directory, id, pidfd_of(keeper)).empty());
@@ -60,9 +60,9 @@ TEST_F(LeftBehindTest, G4TheTreeOfAKeeperThatIsStillThereIsEndedWithIt) {
 }
 
 TEST_F(LeftBehindTest, ASweepTakesAKeeperThatWasJustKilledForDead) {
-    Child keeper = start_marked("none", {"/bin/sleep", "60"});
+    Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
-    Child daemon = start_marked(id, {"/bin/sleep", "60"});
+    Child daemon = start_marked(id, {"/bin/sleep", "3600"});
     // Killed, and not waited for: it may be anywhere between the signal and its end.
     ASSERT_TRUE(keeper.signal(SIGKILL).has_value());
     registry::sweep(directory);
@@ -70,9 +70,9 @@ TEST_F(LeftBehindTest, ASweepTakesAKeeperThatWasJustKilledForDead) {
 }
 
 TEST_F(LeftBehindTest, ThoseOfOtherEntriesAreLeftAlone) {
-    Child keeper = start_marked("none", {"/bin/sleep", "60"});
+    Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
-    Child other = start_marked("0123456789ab", {"/bin/sleep", "60"});
+    Child other = start_marked("0123456789ab", {"/bin/sleep", "3600"});
     EXPECT_TRUE(registry::end_left_behind(directory, id, pidfd_of(keeper)).empty());
     EXPECT_TRUE(other.alive());
 }
@@ -83,7 +83,7 @@ TEST_F(LeftBehindTest, G4WhoIsAlwaysInTheMiddleOfAnExecOrAForkIsEndedToo) {
     const std::string again = R"(trap "" TERM; exec /bin/sh -c "$0" "$0")";
     const std::string forks = R"(trap "" TERM; while :; do /bin/true; done)";
     for (int round = 0; round < 3; ++round) {
-        Child keeper = start_marked("none", {"/bin/sleep", "60"});
+        Child keeper = start_marked("none", {"/bin/sleep", "3600"});
         const std::string id = leave_entry(pidfd_of(keeper));
         std::vector<Child> tree;
         for (int i = 0; i < 3; ++i)

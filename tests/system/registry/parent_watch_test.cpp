@@ -107,7 +107,7 @@ private:
         auto fork_worker = [&] {
             if (::fork() != 0)
                 return;
-            ::alarm(60); // whatever happens, it does not stay
+            ::alarm(3600); // whatever happens, it does not stay
             worker(voice);
             ::_exit(0);
         };

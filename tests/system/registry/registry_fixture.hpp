@@ -133,9 +133,10 @@ protected:
     harness::HoldfastHome home_;
 };
 
-inline bool readable(int fd, int ms) {
+// `ample_ms`: enough on a quiet machine; see support/patience.hpp.
+inline bool readable(int fd, int ample_ms) {
     pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
-    return ::poll(&one, 1, ms) > 0;
+    return ::poll(&one, 1, ample_ms * test::stretch) > 0;
 }
 
 // Whether a process that need not be our child lives (a zombie does not).

@@ -45,9 +45,9 @@ public:
         auto line = child_.out().read_line(soon(within_ms));
         return line ? *line : "no answer: " + line.error().message;
     }
-    // Whether it has answered within this time; the answer stays for hear().
+    // Whether it has answered within exactly this time; the answer stays for hear().
     bool answers_within(int ms) {
-        auto deadline = soon(ms);
+        auto deadline = harness::Deadline::exactly(std::chrono::milliseconds(ms));
         return harness::eventually(deadline, [this] {
             (void)child_.out().drain_once();
             return child_.out().buffered().find('\n') != std::string::npos;

@@ -161,7 +161,7 @@ TEST_F(Cells, APatientContenderFindsANewerOwner) {
     Actor owner = actor(), patient = actor(), next = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     ASSERT_EQ(next.ask("hear"), "ok");
-    patient.tell("acquire replace stall=60000");
+    patient.tell("acquire replace stall=3600000");
     sys::Fd waiter = stop_waiter_of(patient);
     patient.signal(SIGSTOP);
     ASSERT_TRUE(patient.reaches_state('T'));
@@ -176,7 +176,7 @@ TEST_F(Cells, APatientContenderFindsANewerOwner) {
 TEST_F(Cells, APatientContenderIsGrantedTheLifeOfAnOwnerThatLetsGo) {
     Actor owner = actor(), patient = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
-    patient.tell("acquire replace stall=60000");
+    patient.tell("acquire replace stall=3600000");
     const std::string call = "/proc/" + std::to_string(patient.pid()) + "/syscall";
     ASSERT_TRUE(harness::eventually(soon(), [&] {
         return harness::read_file(call).value_or("").starts_with(std::to_string(SYS_poll) + " ");
@@ -197,7 +197,7 @@ TEST_F(Cells, APatientContenderFindsNobody) {
 TEST_F(Cells, APatientContenderFindsAnOwnerThatWasTakenOverTooOften) {
     Actor owner = actor(), patient = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
-    patient.tell("acquire replace stall=60000");
+    patient.tell("acquire replace stall=3600000");
     EXPECT_FALSE(patient.answers_within(50));
     auto record = core::record_from_json(harness::read_file(directory() + "/slot.json").value());
     ASSERT_TRUE(record);
@@ -212,7 +212,7 @@ TEST_F(Cells, AnOwnerThatWasAskedLetsGoAndLivesOn) {
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     ASSERT_EQ(owner.ask("hear"), "ok");
     ASSERT_EQ(owner.ask("ready"), "ok");
-    next.tell("acquire replace grace=20000");
+    next.tell("acquire replace grace=3600000");
     ASSERT_TRUE(harness::eventually(soon(), [&] { return owner.ask("heard") == "heard 1 15"; }));
     ASSERT_EQ(owner.ask("release"), "ok");
     EXPECT_EQ(next.hear(), "owned 2");

@@ -12,7 +12,7 @@ Forked in_fork(const std::function<std::string()>& body) {
     pid_t child = ::fork();
     if (child == 0) {
         ::close(ends[0]);
-        ::alarm(60);
+        ::alarm(3600);
         std::string said = body();
         if (::write(ends[1], said.data(), said.size()) != static_cast<ssize_t>(said.size()))
             ::_exit(1);

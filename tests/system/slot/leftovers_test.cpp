@@ -78,21 +78,21 @@ TEST_F(Leftovers, OfTwoThatWaitOneStartsAndTheOtherIsToldAtOnce) {
 TEST_F(Leftovers, AreEndedUnderReplace) {
     sys::PidFd child = leave_one();
     Actor next = actor();
-    EXPECT_SAYS(next.ask("acquire replace grace=60000"), "owned");
-    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(Millis{10'000}))); // life is free an instant before
+    EXPECT_SAYS(next.ask("acquire replace grace=3600000"), "owned");
+    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(test::patient(Millis{10'000})))); // life is free an instant before
 }
 
 TEST_F(Leftovers, ThatIgnoreTermOrAreStoppedAreEndedToo) {
     sys::PidFd child = leave_one("ignore");
     Actor next = actor();
     EXPECT_SAYS(next.ask("acquire replace grace=100"), "owned");
-    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(Millis{10'000})));
+    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(test::patient(Millis{10'000}))));
     next.kill();
 
     sys::PidFd stopped = leave_one();
     ASSERT_TRUE(stopped.signal(SIGSTOP));
     Actor another = actor();
-    EXPECT_SAYS(another.ask("acquire replace grace=60000"), "owned");
+    EXPECT_SAYS(another.ask("acquire replace grace=3600000"), "owned");
     EXPECT_TRUE(stopped.ended());
 }
 
@@ -128,7 +128,7 @@ TEST_F(Leftovers, StopNowDoesNotAsk) {
     Actor owner = actor();
     ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
     ASSERT_EQ(owner.ask("hear"), "ok");
-    ASSERT_TRUE(stop_slot(slot(), {.grace = Millis{60'000}, .now = true}).value().anybody);
+    ASSERT_TRUE(stop_slot(slot(), {.grace = Millis{3'600'000}, .now = true}).value().anybody);
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGKILL));
 }
 

@@ -58,13 +58,13 @@ TEST_F(OtherNamespace, ItsEndIsSeenAllTheSame) {
     pid_t killer = ::fork();
     if (killer == 0) { // when told that the waiter stands, ends the owner
         char go = 0;
-        ::alarm(30);
+        ::alarm(3600);
         (void)(::read(ends[0], &go, 1) == 1 && owner.child().signal(SIGKILL));
         ::_exit(0);
     }
     Forked seen = in_new_pid_namespace([&] {
         (void)!::write(ends[1], "g", 1);
-        auto tried = acquire(slot(), {.if_held = IfHeld::wait, .wait = Millis{20'000}});
+        auto tried = acquire(slot(), {.if_held = IfHeld::wait, .wait = test::patient(Millis{20'000})});
         return tried && tried->ownership ? std::string("owned") : tried.error().message;
     });
     ::close(ends[1]);

@@ -54,7 +54,7 @@ TEST_F(Patience, OneThatStallsIsReplacedInBoundedTime) {
 TEST_F(Patience, TheStarterActsAtOnceWhenTheOwnerSaysReady) {
     Actor owner = actor(), starter = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
-    starter.tell("acquire replace stall=60000");
+    starter.tell("acquire replace stall=3600000");
     EXPECT_FALSE(starter.answers_within(100));
     owner.tell("ready"); // its answer may come after its end
     EXPECT_EQ(starter.hear(10'000), "owned 2");
@@ -77,7 +77,7 @@ TEST_F(Patience, MoreCanBeAskedForEvenMoreThanAnHour) {
 TEST_F(Patience, AStarterWithADeadlineLeavesAPatientOwnerAlone) {
     Actor owner = actor(), starter = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
-    EXPECT_SAYS(starter.ask("acquire replace stall=60000 wait=100"), "error timed_out ");
+    EXPECT_SAYS(starter.ask("acquire replace stall=3600000 wait=100"), "error timed_out ");
     EXPECT_TRUE(owner.child().alive());
 }
 

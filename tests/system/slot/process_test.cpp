@@ -27,7 +27,7 @@ TEST_F(Process, NamesWithBlanksAndParenthesesChangeNothing) {
         auto info = query(slot("odd"));
         ASSERT_EQ(info->leftovers.size(), 1u) << name;
         EXPECT_EQ(std::to_string(info->leftovers[0].pid), left.substr(9));
-        EXPECT_SAYS(next.ask("acquire replace grace=60000"), "owned") << name;
+        EXPECT_SAYS(next.ask("acquire replace grace=3600000"), "owned") << name;
     }
 }
 
@@ -36,7 +36,7 @@ TEST_F(Process, ALargeOwnerIsReplacedWhenItsMemoryIsGone) {
     ASSERT_EQ(owner.ask("ballast " + std::to_string(large_mb)), "ok");
     ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
     ASSERT_EQ(owner.ask("ready"), "ok");
-    EXPECT_EQ(next.ask("acquire replace grace=60000"), "owned 2");
+    EXPECT_EQ(next.ask("acquire replace grace=3600000"), "owned 2");
     EXPECT_FALSE(owner.child().alive() && look().owner_pid == owner.pid());
 }
 

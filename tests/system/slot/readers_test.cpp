@@ -181,7 +181,7 @@ TEST_F(Readers, WaitForSeesReadyAndFreeByEvents) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         (void)owner.ask("ready");
     });
-    auto ready = wait_for(slot(), WaitFor::ready, Millis{10'000});
+    auto ready = wait_for(slot(), WaitFor::ready, test::patient(Millis{10'000}));
     ASSERT_TRUE(ready) << ready.error().message;
     EXPECT_EQ(ready->owner_pid, owner.pid());
     teller.join();
@@ -189,7 +189,7 @@ TEST_F(Readers, WaitForSeesReadyAndFreeByEvents) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         owner.signal(SIGKILL);
     });
-    auto free = wait_for(slot(), WaitFor::free, Millis{10'000});
+    auto free = wait_for(slot(), WaitFor::free, test::patient(Millis{10'000}));
     ASSERT_TRUE(free) << free.error().message;
     EXPECT_EQ(free->state, SlotState::free);
 }

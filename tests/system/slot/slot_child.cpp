@@ -103,7 +103,7 @@ pid_t fork_stayer(Prepare prepare) {
     const pid_t child = ::fork();
     if (child == 0) {
         prepare();
-        ::alarm(60);
+        ::alarm(3600);
         for (int mine : {0, 1, prepared[0], prepared[1]}) // the last one tells the parent
             ::close(mine);
         for (;;)
@@ -255,7 +255,7 @@ std::string answer(const std::string& line) {
         return "ok";
     }
     if (command == "ask-to-stop") { // as the first half of `holdfast stop`
-        stopping.emplace(location, StopOptions{.grace = Millis{20'000}});
+        stopping.emplace(location, StopOptions{.grace = Millis{3'600'000}});
         return "ok";
     }
     if (command == "stopped") { // and the second

@@ -29,7 +29,7 @@ TEST_F(Stop, WhoWaitedAndOwnsItNowIsLeftAloneAndNamed) {
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     ASSERT_EQ(waiter.ask("hear"), "ok");
     waiter.tell("acquire wait");
-    slot::Stopping stopping(slot(), {.grace = Millis{20'000}});
+    slot::Stopping stopping(slot(), {.grace = test::patient(Millis{20'000})});
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGTERM));
     EXPECT_EQ(waiter.hear(), "owned 2");
     auto stopped = stopping.finish();
@@ -45,7 +45,7 @@ TEST_F(Stop, WhoWaitedAndOwnsItNowIsLeftAloneAndNamed) {
 TEST_F(Stop, LeftoversOfANewerOwnerAreNotMeant) {
     Actor owner = actor(), waiter = actor();
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
-    slot::Stopping stopping(slot(), {.grace = Millis{20'000}});
+    slot::Stopping stopping(slot(), {.grace = test::patient(Millis{20'000})});
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGTERM));
     ASSERT_EQ(waiter.ask("acquire wait"), "owned 2");
     ASSERT_SAYS(waiter.ask("leftover"), "leftover ");

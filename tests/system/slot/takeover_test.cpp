@@ -23,7 +23,7 @@ TEST_F(Takeover, AStoppedOwnerIsReplacedWithoutKill) {
     ASSERT_EQ(owner.ask("ready"), "ok");
     owner.signal(SIGSTOP);
     ASSERT_TRUE(owner.reaches_state('T'));
-    EXPECT_EQ(next.ask("acquire replace grace=60000"),
+    EXPECT_EQ(next.ask("acquire replace grace=3600000"),
               "owned 2"); // long before the grace is over: TERM and CONT
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGTERM));
 }
@@ -88,7 +88,7 @@ TEST_F(Takeover, AStarterInTheMiddleOfTakingIsNotSignalledForItsPredecessor) {
         ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
         ASSERT_EQ(next.ask("hear"), "ok");
         patient.tell(
-            "acquire replace stall=60000 grace=100"); // the owner is starting: it waits, meaning epoch 1
+            "acquire replace stall=3600000 grace=100"); // the owner is starting: it waits, meaning epoch 1
         EXPECT_FALSE(patient.answers_within(50));
         ASSERT_EQ(next.ask(std::string("freeze-at ") + point), "ok");
         patient.signal(SIGSTOP);

@@ -53,7 +53,7 @@ TEST_F(SupervisorTest, ASlowCallbackHoldsUpNoOtherAnswer) {
     ASSERT_TRUE(
         hold->start("echo", "[2]", {}, [&](Result<Reply> reply) { other.set_value(text_of(reply)); }));
     auto answered = other.get_future();
-    ASSERT_EQ(answered.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(answered.wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(answered.get(), "[2]");
     EXPECT_EQ(text_of(hold->request("echo", "[3]")), "[3]");
     EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return door.waiting() == 3; }));
@@ -79,7 +79,7 @@ TEST_F(SupervisorTest, ACallbackMayWaitForACallback) {
     };
     auto reached = deepest.get_future();
     std::thread first([&] { ask(1); });
-    EXPECT_EQ(reached.wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(reached.wait_for(patient(20s)), std::future_status::ready);
     first.join();
 }
 
@@ -100,7 +100,7 @@ TEST_F(SupervisorTest, WhatIsOnlyPassedOnHasAThreadWithoutTheHostsOtherCode) {
         << door.waiting() << ": the bound that the header states";
     std::promise<void> settled;
     ASSERT_TRUE(hold->start("echo", "[2]", {.passed_on = true}, [&](Result<Reply>) { settled.set_value(); }));
-    EXPECT_EQ(settled.get_future().wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(settled.get_future().wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(door.waiting(), 64);
     door.open();
     all.wait();
@@ -136,7 +136,7 @@ TEST_F(SupervisorTest, ARequestOnAClosedSupervisorIsToldToo) {
     ASSERT_TRUE(
         hold->start("echo", nothing, {}, [&](Result<Reply> reply) { told.set_value(reply.error().code); }));
     auto outcome = told.get_future();
-    ASSERT_EQ(outcome.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(outcome.wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(outcome.get(), Errc::closed);
 }
 
@@ -165,9 +165,9 @@ TEST_F(SupervisorTest, ASlowSubscriberHoldsUpNoOtherHoldAndKeepsItsOrder) {
     });
     auto three = elsewhere->subscribe("note", [&](auto, auto) { heard_elsewhere.set_value(); });
     ASSERT_TRUE(slow->request("notify", R"({"count":3})").has_value());
-    EXPECT_EQ(heard.get_future().wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(heard.get_future().wait_for(patient(20s)), std::future_status::ready);
     ASSERT_TRUE(elsewhere->request("notify", R"({"count":1})").has_value());
-    EXPECT_EQ(heard_elsewhere.get_future().wait_for(20s), std::future_status::ready);
+    EXPECT_EQ(heard_elsewhere.get_future().wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(door.waiting(), 1) << "one of a hold at a time";
     door.open();
     ASSERT_TRUE(harness::eventually(Deadline::in(20s), [&] { return last.load(); }));
@@ -188,14 +188,14 @@ TEST_F(SupervisorTest, SlowHandlersOfOneHelperHoldUpNoOther) {
     auto two = elsewhere->serve("x", [&](IncomingRequest request) { EXPECT_TRUE(request.reply("2")); });
     std::vector<PendingCall> calls;
     for (int i = 0; i < 40; ++i)
-        calls.push_back(std::move(*slow->start("ask", R"({"what":"x"})", {.timeout = 60s})));
+        calls.push_back(std::move(*slow->start("ask", R"({"what":"x"})", {.timeout = patient(60s)})));
     ASSERT_TRUE(harness::eventually(Deadline::in(20s), [&] { return door.waiting() == 16; }))
         << door.waiting() << ": the bound that the header states";
     EXPECT_EQ(text_of(elsewhere->request("ask", R"({"what":"x"})")), R"({"answer":2})");
     EXPECT_EQ(text_of(slow->request("echo", "[1]")), "[1]");
     door.open();
     for (PendingCall& call : calls)
-        EXPECT_EQ(text_of(call.wait(30s)), R"({"answer":1})");
+        EXPECT_EQ(text_of(call.wait(patient(30s))), R"({"answer":1})");
 }
 
 TEST_F(SupervisorTest, ACrowdOfQuickCallbacksNeedsFewThreads) {
@@ -207,7 +207,7 @@ TEST_F(SupervisorTest, ACrowdOfQuickCallbacksNeedsFewThreads) {
     std::atomic<int> told = 0;
     constexpr int count = 20'000;
     for (int i = 0; i < count; ++i)
-        ASSERT_TRUE(hold->start("echo", nothing, {.timeout = 120s}, [&](Result<Reply> reply) {
+        ASSERT_TRUE(hold->start("echo", nothing, {.timeout = patient(120s)}, [&](Result<Reply> reply) {
             EXPECT_TRUE(reply.has_value());
             {
                 const std::scoped_lock lock(mutex);

@@ -42,7 +42,7 @@ protected:
     }
 };
 
-constexpr RequestOptions soon{.timeout = 10s};
+constexpr RequestOptions soon{.timeout = patient(10s)};
 
 } // namespace
 
@@ -61,7 +61,7 @@ TEST_F(Deaf, AHelperThatClosesItsInputAndLivesOnIsReplaced) {
     const auto after = hold->request("pid", "", soon);
     ASSERT_TRUE(after.has_value()) << text_of(after);
     EXPECT_EQ(after->generation, 2U);
-    const auto slept = before->wait(10s);
+    const auto slept = before->wait(patient(10s));
     EXPECT_EQ(text_of(slept), "\"slept\"");
     ASSERT_TRUE(slept.has_value());
     EXPECT_EQ(slept->generation, 1U);
@@ -73,7 +73,7 @@ TEST_F(Deaf, AHelperThatClosesItsInputAndLivesOnIsReplaced) {
 TEST_F(Deaf, G6AHelperThatNeverHasAnInputIsGivenUpWithTheReason) {
     Supervisor supervisor = make();
     HelperSpec spec = helper();
-    spec.command = {"/bin/sh", "-c", "exec <&-; exec sleep 60"};
+    spec.command = {"/bin/sh", "-c", "exec <&-; exec sleep 3600"};
     spec.stop_plan = "now";
     spec.respawn.initial = 10ms;
     spec.respawn.max_failures = 3;
@@ -106,7 +106,7 @@ TEST_F(Deaf, ReplacingCountsAsNoFailure) {
     spec.respawn.max_failures = 3;
     spec.respawn.initial = spec.respawn.max = 60s; // none of these waits for it
     auto hold = supervisor.hold(spec);
-    ASSERT_EQ(hold->wait_ready(10s).value_or(0), 1U);
+    ASSERT_EQ(hold->wait_ready(patient(10s)).value_or(0), 1U);
     for (Generation one = 1; one <= 6; ++one) {
         const auto next = hold->replace(one, 10s);
         ASSERT_TRUE(next.has_value()) << next.error().message;
@@ -122,7 +122,7 @@ TEST_F(Deaf, G6CrashesThatAreAnsweredByReplacingAreCounted) {
     spec.respawn.max_failures = 3;
     spec.respawn.initial = 1ms;
     auto hold = supervisor.hold(spec);
-    Result<Generation> next = hold->wait_ready(10s);
+    Result<Generation> next = hold->wait_ready(patient(10s));
     for (int crashes = 0; crashes < 3; ++crashes) {
         ASSERT_TRUE(next.has_value()) << crashes << ": " << next.error().message;
         EXPECT_EQ(hold->request("crash", "", soon).error().code, Errc::closed);
@@ -160,7 +160,7 @@ TEST_F(Deaf, G6ACrashUnderAStoppedKeeperIsAnsweredAllTheSame) {
 TEST_F(Deaf, G11AShutdownThatTakesLongerNamesWhatItWaitsFor) {
     Supervisor supervisor = make();
     HelperSpec spec = helper({"--ignore-eof"});
-    spec.stop_plan = "eof:60s,kill";
+    spec.stop_plan = "eof:1h,kill";
     auto hold = supervisor.hold(spec);
     const int pid = number(hold->request("pid", "", soon));
     const auto early = supervisor.shutdown(200ms);

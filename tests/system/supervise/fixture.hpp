@@ -17,6 +17,7 @@ namespace holdfast::supervise_test {
 
 using namespace std::chrono_literals;
 using harness::Deadline;
+using test::patient;
 
 class SupervisorTest : public ::testing::Test {
 protected:

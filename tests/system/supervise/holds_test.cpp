@@ -143,7 +143,7 @@ TEST_F(SupervisorTest, WhatWasAskedBeforeTheLastReleaseIsAnswered) {
         }
     }
     for (PendingCall& call : calls)
-        EXPECT_EQ(text_of(call.wait(10s)), "\"slept\"");
+        EXPECT_EQ(text_of(call.wait(patient(10s))), "\"slept\"");
     expect_nothing_left();
 }
 
@@ -153,7 +153,7 @@ TEST_F(SupervisorTest, WhatCannotBeAnsweredBeforeTheEndFails) {
     ASSERT_TRUE(hold->wait_ready().has_value());
     auto call = hold->start("hang", "{}", {});
     hold->release();
-    const auto reply = call->wait(10s);
+    const auto reply = call->wait(patient(10s));
     ASSERT_FALSE(reply.has_value());
     EXPECT_EQ(reply.error().code, Errc::closed);
     EXPECT_NE(reply.error().message.find("transport closed, generation 1"), std::string::npos)

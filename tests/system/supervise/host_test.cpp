@@ -67,7 +67,7 @@ TEST_F(SupervisorHost, G4TheNextStartEndsWhatADoubleKillLeft) {
     ASSERT_TRUE(harness::wait_pidfd(keepers[0].get(), Deadline::in(10s)).has_value());
     ASSERT_TRUE(host->kill().has_value());
     // Its input has ended, so the helper may leave by itself; its daemon does not.
-    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return helpers().empty(); }));
+    EXPECT_FALSE(harness::eventually(Deadline::exactly(1s), [&] { return helpers().empty(); }));
     const Supervisor next = make();
     expect_nothing_left(20s);
 }
@@ -88,7 +88,7 @@ TEST_F(SupervisorHost, G4TheSupervisorIsWhoEndsTheTreeOfAKilledKeeper) {
     const std::vector<sys::Fd> keepers = find_keepers();
     ASSERT_EQ(keepers.size(), 1U);
     ASSERT_EQ(harness::pidfd_signal(keepers[0].get(), SIGKILL), 0);
-    EXPECT_FALSE(harness::eventually(Deadline::in(1s), [&] { return alive() == 0; }));
+    EXPECT_FALSE(harness::eventually(Deadline::exactly(1s), [&] { return alive() == 0; }));
     ASSERT_TRUE(host->signal(SIGCONT).has_value());
     EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return alive() == 0; }));
     EXPECT_TRUE(harness::eventually(Deadline::in(20s), [&] { return helpers().size() == 2; })) << "replaced";
@@ -168,7 +168,7 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     const int pid = number(hold->request("pid"));
-    auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = 120s});
+    auto call = hold->start("sleep", R"({"ms":3600000})", {.timeout = patient(120s)});
     int words[2];
     ASSERT_EQ(::pipe(words), 0);
     const pid_t child = ::fork();

@@ -65,13 +65,13 @@ TEST_F(SupervisorTest, AMomentWithoutDescriptorsDoesNotLoseTheHelper) {
                                         [&] { return hold->status().state != HelperState::starting; }));
         EXPECT_EQ(hold->status().state, HelperState::ready) << "unknown is not gone";
     }
-    const auto reply = hold->request("pid", "", {.timeout = 10s});
+    const auto reply = hold->request("pid", "", {.timeout = patient(10s)});
     EXPECT_EQ(reply ? reply->generation : 0, 1U) << text_of(reply);
     EXPECT_EQ(hold->status().pid, number(reply));
     // Seen by now: its end is noticed as ever.
     kill_by_pid(number(reply));
     ASSERT_EQ(::write(bell.get(), "\n", 1), 1);
-    EXPECT_EQ(hold->request("pid", "", {.timeout = 30s})->generation, 2U);
+    EXPECT_EQ(hold->request("pid", "", {.timeout = patient(30s)})->generation, 2U);
 }
 
 // It writes megabytes before it reads the next request, and so do we: each side's pipe is full while the
@@ -83,10 +83,10 @@ TEST_F(SupervisorTest, BothSidesWritingAtOnceIsNoDeadlock) {
     auto kept = hold->subscribe("note", [&](auto, auto) { ++notes; });
     const std::string params = core::cat("[\"", std::string(1'000'000, 'x'), "\"]");
     std::vector<PendingCall> calls;
-    auto flood = hold->start("notify", R"({"count":50000})", {.timeout = 60s});
+    auto flood = hold->start("notify", R"({"count":50000})", {.timeout = patient(60s)});
     ASSERT_TRUE(flood.has_value());
     for (int i = 0; i < 20; ++i) {
-        auto call = hold->start("echo", params, {.timeout = 60s});
+        auto call = hold->start("echo", params, {.timeout = patient(60s)});
         ASSERT_TRUE(call.has_value());
         calls.push_back(std::move(*call));
     }
@@ -137,7 +137,7 @@ TEST_F(SupervisorTest, RequestsOfTheHelperAreBoundedWithAStatedError) {
     });
     std::vector<PendingCall> calls;
     for (int i = 0; i < 100; ++i) {
-        auto call = hold->start("ask", R"({"what":"slow"})", {.timeout = 60s});
+        auto call = hold->start("ask", R"({"what":"slow"})", {.timeout = patient(60s)});
         ASSERT_TRUE(call.has_value());
         calls.push_back(std::move(*call));
     }
@@ -147,7 +147,7 @@ TEST_F(SupervisorTest, RequestsOfTheHelperAreBoundedWithAStatedError) {
         return held.size() == 64;
     }));
     for (std::size_t i = 64; i < 100; ++i)
-        EXPECT_NE(text_of(calls[i].wait(20s)).find("overflow"), std::string::npos);
+        EXPECT_NE(text_of(calls[i].wait(patient(20s))).find("overflow"), std::string::npos);
     {
         const std::scoped_lock lock(mutex);
         for (IncomingRequest& request : held)
@@ -155,7 +155,7 @@ TEST_F(SupervisorTest, RequestsOfTheHelperAreBoundedWithAStatedError) {
         held.clear();
     }
     for (std::size_t i = 0; i < 64; ++i)
-        EXPECT_EQ(text_of(calls[i].wait(20s)), R"({"answer":"at last"})");
+        EXPECT_EQ(text_of(calls[i].wait(patient(20s))), R"({"answer":"at last"})");
 }
 
 // It asks and never reads what it is told.

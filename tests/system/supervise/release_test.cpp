@@ -31,7 +31,7 @@ TEST_F(SupervisorTest, AHoldMayBeReleasedBesideEveryUseOfIt) {
     auto kept = supervisor.hold(helper());
     ASSERT_TRUE(kept->wait_ready().has_value());
     std::atomic<int> wrong = 0;
-    const RequestOptions soon{.timeout = 10s};
+    const RequestOptions soon{.timeout = patient(10s)};
     const std::vector<std::function<void(Hold&)>> uses = {
         [&](Hold& hold) { static_cast<void>(hold.status()); },
         [&](Hold& hold) { wrong += !is_closed_or_fine(hold.wait_ready(0ms)); },
@@ -126,11 +126,11 @@ TEST_F(SupervisorTest, WhoeverWaitsOnAHoldIsToldThatItWasReleased) {
     auto kept = other->start("echo", "[1]", {.timeout = std::nullopt});
     ASSERT_TRUE(harness::eventually(Deadline::in(10s), [&] { return hold->status().waiting == 2; }));
     hold->release();
-    ASSERT_EQ(ready.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(ready.wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(ready.get().error().code, Errc::closed);
-    ASSERT_EQ(reply.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(reply.wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(text_of(reply.get()), "closed: this hold was released before the request was sent");
-    ASSERT_EQ(in_session.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(in_session.wait_for(patient(20s)), std::future_status::ready);
     EXPECT_EQ(in_session.get().error().code, Errc::closed);
     EXPECT_EQ(other->status().waiting, 1U) << "the others wait on";
     kept->cancel();

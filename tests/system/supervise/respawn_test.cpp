@@ -14,9 +14,9 @@ TEST_F(SupervisorTest, G6KillIsAnsweredByExactlyOneReplacementAndTheNextRequestW
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     const int first = number(hold->request("pid"));
-    auto in_flight = hold->start("sleep", R"({"ms":60000})", {});
+    auto in_flight = hold->start("sleep", R"({"ms":3600000})", {});
     kill_by_pid(first);
-    const auto lost = in_flight->wait(5s);
+    const auto lost = in_flight->wait(patient(5s));
     EXPECT_EQ(text_of(lost).substr(0, 40), "closed: transport closed, generation 1: ");
     const auto reply = hold->request("pid");
     EXPECT_EQ(reply->generation, 2U) << text_of(reply);
@@ -42,10 +42,10 @@ TEST_F(SupervisorTest, G6ASecondKillDuringTheRespawnGivesOneMore) {
         return status.generation == 2 && status.pid != 0 && status.state == HelperState::starting;
     };
     ASSERT_TRUE(harness::eventually(Deadline::in(20s), starting));
-    auto waits = hold->start("pid", "", {.timeout = 60s});
+    auto waits = hold->start("pid", "", {.timeout = patient(60s)});
     kill_by_pid(hold->status().pid);
     ASSERT_TRUE(harness::write_file(told, ""));
-    const auto reply = waits->wait(30s);
+    const auto reply = waits->wait(patient(30s));
     EXPECT_EQ(reply->generation, 3U) << text_of(reply);
     EXPECT_EQ(hold->status().starts, 3U);
     EXPECT_EQ(helpers().size(), 1U);
@@ -110,8 +110,8 @@ TEST_F(SupervisorTest, IdempotentRequestsAreSentAgainAndOthersAreNot) {
     auto kept = hold->start("sleep", R"({"ms":300})", again);
     auto lost = hold->start("sleep", R"({"ms":300})", {});
     kill_by_pid(first);
-    EXPECT_EQ(lost->wait(5s).error().code, Errc::closed);
-    const auto reply = kept->wait(10s);
+    EXPECT_EQ(lost->wait(patient(5s)).error().code, Errc::closed);
+    const auto reply = kept->wait(patient(10s));
     EXPECT_EQ(text_of(reply), "\"slept\"");
     EXPECT_EQ(reply->generation, 2U);
 }
@@ -125,14 +125,14 @@ TEST_F(SupervisorTest, RequestsThatWereNeverSentReachTheSuccessorWithTheirParams
     std::vector<std::pair<std::string, PendingCall>> calls;
     for (int i = 0; i < 8; ++i) { // more than the pipe takes
         std::string params = core::cat("[", i, ",\"", std::string(30'000, 'x'), "\"]");
-        auto call = hold->start("echo", params, {.timeout = 60s});
+        auto call = hold->start("echo", params, {.timeout = patient(60s)});
         ASSERT_TRUE(call.has_value());
         calls.emplace_back(std::move(params), std::move(*call));
     }
     kill_by_pid(first);
     int sent_again = 0;
     for (auto& [params, call] : calls) {
-        const auto reply = call.wait(60s);
+        const auto reply = call.wait(patient(60s));
         if (!reply) {
             EXPECT_EQ(reply.error().code, Errc::closed) << reply.error().message;
             continue;
@@ -224,7 +224,7 @@ TEST_F(SupervisorTest, G4AKilledKeeperTakesItsTreeAlongAndIsReplaced) {
 TEST_F(SupervisorTest, G4AKeeperKilledDuringTheStopLeavesNothing) {
     Supervisor supervisor = make();
     HelperSpec spec = helper({"--daemon", "--ignore-eof"});
-    spec.stop_plan = "eof:60s,kill";
+    spec.stop_plan = "eof:1h,kill";
     auto hold = supervisor.hold(spec);
     ASSERT_TRUE(hold->request("echo").has_value());
     hold->release();

@@ -22,7 +22,7 @@ public:
         texts_.push_back(std::move(text));
         changed_.notify_all();
     }
-    std::vector<std::string> wait_for(std::size_t count, std::chrono::seconds within = 10s) {
+    std::vector<std::string> wait_for(std::size_t count, std::chrono::seconds within = patient(10s)) {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, within, [&] { return texts_.size() >= count; });
         return texts_;
@@ -85,11 +85,11 @@ TEST_F(SupervisorTest, DeadlinesAndCancellationEndACall) {
     auto hold = supervisor.hold(helper());
     ASSERT_TRUE(hold->wait_ready().has_value());
     EXPECT_EQ(hold->request("sleep", R"({"ms":5000})", {.timeout = 100ms}).error().code, Errc::timed_out);
-    auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = std::nullopt});
+    auto call = hold->start("sleep", R"({"ms":3600000})", {.timeout = std::nullopt});
     EXPECT_EQ(call->wait(50ms).error().code, Errc::timed_out) << "the wait is over, the call is not";
     EXPECT_FALSE(call->done());
     std::thread other([&] { call->cancel(); });
-    EXPECT_EQ(call->wait(5s).error().code, Errc::cancelled);
+    EXPECT_EQ(call->wait(patient(5s)).error().code, Errc::cancelled);
     other.join();
     EXPECT_EQ(text_of(hold->request("echo", "[2]")), "[2]");
 }
@@ -102,10 +102,10 @@ TEST_F(SupervisorTest, TheHelperIsToldOfACancellationInItsDialect) {
         spec.cancel = cancel;
         auto hold = supervisor.hold(spec);
         ASSERT_TRUE(hold->wait_ready().has_value());
-        auto call = hold->start("sleep", R"({"ms":60000})", {.timeout = std::nullopt}); // its first: id 1
+        auto call = hold->start("sleep", R"({"ms":3600000})", {.timeout = std::nullopt}); // its first: id 1
         call->cancel();
-        EXPECT_EQ(call->wait(5s).error().code, Errc::cancelled);
-        EXPECT_EQ(hold->request("sleep", R"({"ms":60000})", {.timeout = 50ms}).error().code, Errc::timed_out);
+        EXPECT_EQ(call->wait(patient(5s)).error().code, Errc::cancelled);
+        EXPECT_EQ(hold->request("sleep", R"({"ms":3600000})", {.timeout = 50ms}).error().code, Errc::timed_out);
         const char* told = cancel == RpcCancel::lsp ? R"(["$/cancelRequest 1","$/cancelRequest 2"])"
                            : cancel == RpcCancel::mcp
                                ? R"(["notifications/cancelled 1","notifications/cancelled 2"])"
@@ -171,7 +171,7 @@ TEST_F(SupervisorTest, TheNewestHoldServesASurvivorTakesOverAndNobodyIsAnError) 
     ASSERT_EQ(held.wait_for(1).size(), 1U) << "the newest is asked";
     EXPECT_EQ(text_of(old_hold->request("echo", "[1]")), "[1]") << "a slow handler blocks no answer";
     new_hold->release(); // it goes without answering
-    EXPECT_EQ(text_of(call->wait(5s)), R"({"answer":{"by":"old"}})");
+    EXPECT_EQ(text_of(call->wait(patient(5s))), R"({"answer":{"by":"old"}})");
     {
         const std::scoped_lock lock(mutex);
         EXPECT_EQ(unanswered.front().reply("1").error().code, Errc::not_found) << "too late";
@@ -211,7 +211,7 @@ TEST_F(SupervisorTest, AHelperThatDoesNotReadCostsBoundedMemoryAndNobodyHangs) {
     }
     ASSERT_TRUE(refused.has_value());
     EXPECT_NE(refused->message.find("overflow: "), std::string::npos);
-    EXPECT_EQ(calls.front().wait(5s).error().code, Errc::timed_out);
+    EXPECT_EQ(calls.front().wait(patient(5s)).error().code, Errc::timed_out);
     auto other = supervisor.hold(spec);
     EXPECT_EQ(other->request("echo", "[]", {.timeout = 100ms}).error().code, Errc::timed_out)
         << "there is room for others";
@@ -252,10 +252,10 @@ TEST_F(SupervisorTest, AnOpeningMayAskFromAnyThread) {
     std::optional<Session> session;
     session.emplace(hold->session([&](Session& on) -> Result<void> {
         std::string other;
-        std::thread thread([&] { other = text_of(on.request("echo", "[1]", {.timeout = 20s})); });
+        std::thread thread([&] { other = text_of(on.request("echo", "[1]", {.timeout = patient(20s)})); });
         thread.join();
         EXPECT_EQ(other, "[1]") << "through what it was given, from another thread";
-        EXPECT_EQ(text_of(session->request("echo", "[2]", {.timeout = 20s})), "[2]")
+        EXPECT_EQ(text_of(session->request("echo", "[2]", {.timeout = patient(20s)})), "[2]")
             << "through the session itself, from its own";
         return {};
     }));
@@ -275,11 +275,11 @@ TEST_F(SupervisorTest, AnOpeningThatThrowsIsTriedAgainByTheNextRequest) {
     });
     EXPECT_THROW(static_cast<void>(session.request("echo")), std::runtime_error);
     std::thread other([&] {
-        EXPECT_THROW(static_cast<void>(session.request("echo", "[0]", {.timeout = 5s})), std::runtime_error)
+        EXPECT_THROW(static_cast<void>(session.request("echo", "[0]", {.timeout = patient(5s)})), std::runtime_error)
             << "nobody is opening it any more";
     });
     other.join();
-    EXPECT_EQ(text_of(session.request("echo", "[1]", {.timeout = 5s})), "[1]");
+    EXPECT_EQ(text_of(session.request("echo", "[1]", {.timeout = patient(5s)})), "[1]");
     EXPECT_EQ(openings, 3) << "nothing goes out before it is open";
     EXPECT_EQ(session.open_on(), 1U);
 }
@@ -301,7 +301,7 @@ TEST_F(SupervisorTest, AnOpeningIsRepeatedOnlyWhenItsGenerationIsLost) {
         auto reply = other->request("echo");
         return reply ? Result<void>{} : std::unexpected(reply.error());
     });
-    const auto reply = session.request("echo", "[1]", {.timeout = 10s});
+    const auto reply = session.request("echo", "[1]", {.timeout = patient(10s)});
     ASSERT_FALSE(reply.has_value());
     EXPECT_EQ(reply.error().code, Errc::closed) << reply.error().message;
     EXPECT_EQ(openings, 2) << "again on the successor, and never again on that";

@@ -68,7 +68,7 @@ TEST_F(SupervisorStorm, G5G6HoldReleaseAndKillFromSixteenThreads) {
                 case 0:
                     break; // dropped at once
                 case 1: {
-                    const auto reply = hold->request("echo", "[]", {.timeout = 20s});
+                    const auto reply = hold->request("echo", "[]", {.timeout = patient(20s)});
                     if (reply)
                         ++answered;
                     else if (reply.error().code != Errc::closed)
@@ -207,17 +207,17 @@ TEST_F(SupervisorStorm, AHundredThousandRequestsInFlightAreBoundedAndFair) {
     int accepted = 0;
     for (int i = 0; i < 100'000; ++i)
         accepted += greedy
-                        ->start("echo", "[1]", {.timeout = 300s},
+                        ->start("echo", "[1]", {.timeout = patient(300s)},
                                 [&](Result<Reply> reply) { done += reply.has_value(); })
                         .has_value();
     EXPECT_EQ(accepted, 100'000);
     EXPECT_EQ(greedy->status().in_flight, 100'000U);
     EXPECT_EQ(done, 0);
-    const auto one_more = greedy->start("echo", "[1]", {.timeout = 300s});
+    const auto one_more = greedy->start("echo", "[1]", {.timeout = patient(300s)});
     ASSERT_TRUE(one_more.has_value());
     EXPECT_TRUE(one_more->done()) << "the bound is stated, and this is beyond it";
     // Callbacks come in nearly the order of the answers, which is all that is needed here.
-    ASSERT_TRUE(modest->start("echo", "[2]", {.timeout = 300s},
+    ASSERT_TRUE(modest->start("echo", "[2]", {.timeout = patient(300s)},
                               [&](Result<Reply> reply) { before_modest = reply ? done.load() : -2; }));
     ASSERT_EQ(harness::pidfd_signal(process->get(), SIGCONT), 0);
     EXPECT_TRUE(harness::eventually(Deadline::in(120s), [&] { return done == 100'000; })) << done;

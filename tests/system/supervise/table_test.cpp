@@ -25,7 +25,7 @@ protected:
         const std::string told = home.dir().file("told");
         ASSERT_TRUE(harness::write_file(told, ""));
         take();
-        ASSERT_TRUE(first().wait_ready(30s).has_value());
+        ASSERT_TRUE(first().wait_ready(patient(30s)).has_value());
         starts_ = 1;
         switch (GetParam()) {
         case History::plain:
@@ -43,7 +43,7 @@ protected:
             }));
             kill_by_pid(first().status().pid);
             ASSERT_TRUE(harness::write_file(told, ""));
-            ASSERT_EQ(first().wait_ready(30s).value_or(0), 3U);
+            ASSERT_EQ(first().wait_ready(patient(30s)).value_or(0), 3U);
             starts_ = 3;
             break;
         case History::died_at_start:
@@ -119,7 +119,7 @@ TEST_P(SupervisorTable, G5AllReleasedIsNoProcessAndStaysSo) {
     holds_.clear();
     expect_nothing_left();
     // Nothing revives it: what was due before (a backoff, a health question) is due no more.
-    EXPECT_FALSE(harness::eventually(Deadline::in(300ms), [&] { return !helpers().empty(); }));
+    EXPECT_FALSE(harness::eventually(Deadline::exactly(300ms), [&] { return !helpers().empty(); }));
     const auto status = supervisor_->status();
     ASSERT_EQ(status.size(), 1U);
     EXPECT_EQ(status[0].second.state, HelperState::idle);

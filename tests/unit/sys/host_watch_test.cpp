@@ -21,7 +21,7 @@ bool turns(const HostWatch& watch, int within_ms) {
 }
 
 TEST(HostWatch, TheEndOfTheHostIsHeard) {
-    auto host = spawn({.argv = {"sleep", "60"}});
+    auto host = spawn({.argv = {"sleep", "3600"}});
     ASSERT_TRUE(host) << host.error().message;
     auto watch = HostWatch::of(host->fd(), -1, 0ms);
     ASSERT_TRUE(watch);
