@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -63,7 +64,7 @@ struct Plan {
     std::vector<Move> moves;
     int above_targets = 3;
     sigset_t all{};
-    bool hup_ignored = false;
+    std::array<bool, SIGQUIT + 1> kept_ignored{}; // HUP, INT and QUIT, by their numbers
     int* error = nullptr; // in memory that the child shares with us
     bool born_in_cgroup = false;
 };
@@ -77,9 +78,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return out;
 }
 
-void reset_signals(bool keep_hup) {
+void reset_signals(const Plan& plan) {
     for (int number = 1; number < NSIG; ++number) {
-        if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
+        const bool kept = number <= SIGQUIT && plan.kept_ignored[static_cast<std::size_t>(number)];
+        if (number == SIGKILL || number == SIGSTOP || kept)
             continue;
         struct sigaction action{};
         action.sa_handler = SIG_DFL;
@@ -120,7 +122,7 @@ void reset_signals(bool keep_hup) {
             give_up();
     if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
         give_up();
-    reset_signals(plan.hup_ignored);
+    reset_signals(plan);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -193,9 +195,11 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         plan.above_targets = std::max(plan.above_targets, to + 1);
     }
 
-    struct sigaction hup{};
-    ::sigaction(SIGHUP, nullptr, &hup);
-    plan.hup_ignored = hup.sa_handler == SIG_IGN;
+    for (int number : {SIGHUP, SIGINT, SIGQUIT}) {
+        struct sigaction now{};
+        ::sigaction(number, nullptr, &now);
+        plan.kept_ignored[static_cast<std::size_t>(number)] = now.sa_handler == SIG_IGN;
+    }
     std::unique_ptr<char[]> stack(new char[stack_bytes]);
     // No handler of the host may run in the child while it shares the host's memory.
     sigset_t before;
