@@ -74,7 +74,8 @@ Result<void> Front::start_keeper() {
     keeper.id = entry_.id();
     keeper.events = events_.directory();
     keeper.label = entry_.facts().label;
-    keeper.life_fds.push_back(give(entry_.ownership().life_fd()));
+    if (const int life = entry_.ownership().life_fd(); life >= 0) // an entry that is listed
+        keeper.life_fds.push_back(give(life));
     if (slot_) { // a daemon that is spared must not keep the slot shut
         const int life = give(slot_->life_fd());
         if (keeper.spare.empty())
