@@ -72,7 +72,8 @@ Result<Places> find_places(const Arguments& arguments) {
     else if (!user.empty())
         home = cat(user, "/.hermes");
     else
-        return fail(Errc::invalid_argument, "HOME is not set, and /etc/passwd has no entry for this user, so Hermes cannot be looked for; use --home DIR");
+        return fail(Errc::invalid_argument, "HOME is not set, and /etc/passwd has no entry for this user, so "
+                                            "Hermes cannot be looked for; use --home DIR");
     if (!is_directory(home))
         return fail(Errc::invalid_argument, cat("there is no Hermes home at ", home,
                                                 "; start Hermes once, or name it with --home DIR"));

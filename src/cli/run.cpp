@@ -260,8 +260,7 @@ bool may_be_unlisted(const Arguments& arguments, const Error& error) {
 }
 
 // What double kills have left behind is ended before anything is waited for: it may be what holds the slot.
-Result<void> sweep(const Arguments& arguments, const std::string& helpers,
-                   const registry::EventLog& events) {
+Result<void> sweep(const Arguments& arguments, const std::string& helpers, const registry::EventLog& events) {
     if (auto ok = prepare_directory(helpers); !ok) {
         if (may_be_unlisted(arguments, ok.error()))
             return {}; // said when the entry cannot be made
@@ -295,8 +294,8 @@ int run_command(const Arguments& arguments) {
         return fail_with(places.error());
     registry::EventLog events(places->events);
 
-    auto slot =
-        enter_slot(arguments, *options_for_front, events, [&] { return sweep(arguments, places->helpers, events); });
+    auto slot = enter_slot(arguments, *options_for_front, events,
+                           [&] { return sweep(arguments, places->helpers, events); });
     if (!slot)
         return fail_with(slot.error());
     if (slot->attached)

@@ -5,7 +5,6 @@
 #include "sys/directories.hpp"
 #include "sys/user_places.hpp"
 
-
 #include <cstdlib>
 
 namespace holdfast::cli {

@@ -27,7 +27,8 @@ struct SignalRow {
 
 // All standard signals (1 to 31), in the order of their numbers.
 std::span<const SignalRow> signal_table() noexcept;
-// Of a standard signal, or of a real-time one, which are all forwarded. Signals 32 and 33 are the C library's.
+// Of a standard signal, or of a real-time one, which are all forwarded. Signals 32 and 33 are the C
+// library's.
 SignalUse use_of(int signal) noexcept;
 // Every signal whose use is not `own`: what a front has to hear.
 std::vector<int> signals_of_use();

@@ -77,8 +77,8 @@ private:
     bool keeper_dead_ = false;
     bool stop_told_ = false;
     bool host_gone_told_ = false;
-    bool asked_ = false; // by TERM or "at once": the stop plan continues what is stopped
-    std::deque<std::string> unsent_; // words for a keeper that reads slower than signals arrive
+    bool asked_ = false;                     // by TERM or "at once": the stop plan continues what is stopped
+    std::deque<std::string> unsent_;         // words for a keeper that reads slower than signals arrive
     std::optional<std::int64_t> keeper_due_; // told to end the tree: by then it has, if it can
     bool output_gone_told_ = false;
     std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still

@@ -73,8 +73,8 @@ void Front::forward(const sys::SignalQueue::Arrived& arrived) {
 }
 
 // We were continued, and so was the helper, if our whole group was (fg) and it shares that. If it is stopped
-// all the same, a further Ctrl-Z has come, to both of us again. A CONT from us would undo that one: the helper
-// would run on behind a shell that takes it for stopped.
+// all the same, a further Ctrl-Z has come, to both of us again. A CONT from us would undo that one: the
+// helper would run on behind a shell that takes it for stopped.
 bool Front::helper_went_its_way() const {
     auto stat = helper_ != 0 ? sys::read_stat(helper_) : std::nullopt;
     if (!stat || stat->state != 'T')

@@ -56,9 +56,9 @@ Result<sys::SignalQueue> signals_to_pass_on() {
     return sys::SignalQueue::of(heard, sys::SignalQueue::Ignored::are_heard);
 }
 
-// A TERM of the keeper has reached every process of the tree already, and a second one makes some programs give
-// up their clean-up. So the init inside passes on only a TERM that the process outside has sent it, which has a
-// value.
+// A TERM of the keeper has reached every process of the tree already, and a second one makes some programs
+// give up their clean-up. So the init inside passes on only a TERM that the process outside has sent it,
+// which has a value.
 constexpr std::uint64_t term_of_others = 1;
 
 void pass_on(const sys::PidFd& child, const sys::SignalQueue::Arrived& arrived, bool inside,

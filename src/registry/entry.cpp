@@ -45,8 +45,8 @@ Entry Entry::unlisted(const std::string& directory, std::vector<std::string> arg
     core::Record record{.name = location.name, .argv = std::move(argv), .session = std::move(session)};
     record.helper = std::move(facts);
     auto no_file = sys::LockFile::none(slot::lock_path(location));
-    return Entry(Ownership(std::make_unique<Ownership::State>(std::move(location), std::move(no_file),
-                                                              std::move(record))));
+    return Entry(Ownership(
+        std::make_unique<Ownership::State>(std::move(location), std::move(no_file), std::move(record))));
 }
 
 bool Entry::can_do_without(const Error& error) noexcept {

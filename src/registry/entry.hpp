@@ -17,8 +17,8 @@ public:
     // `directory` is made when missing. The id is 12 hex digits, never used before.
     static Result<Entry> create(const std::string& directory, std::vector<std::string> argv,
                                 std::string session, core::HelperFacts facts);
-    // One of this process alone, for when create() has failed: it has an id and facts, but no file and no lock.
-    // Nobody lists the helper, and nobody finds what it leaves when both its guards are killed.
+    // One of this process alone, for when create() has failed: it has an id and facts, but no file and no
+    // lock. Nobody lists the helper, and nobody finds what it leaves when both its guards are killed.
     static Entry unlisted(const std::string& directory, std::vector<std::string> argv, std::string session,
                           core::HelperFacts facts);
     // Whether that is the answer to this failure: the place is full, read-only or not to be used, which says

@@ -1,5 +1,5 @@
-// Files for their owner, whatever the umask: one that takes rights from the owner (0277, 0777) would leave files
-// that this user can never open again.
+// Files for their owner, whatever the umask: one that takes rights from the owner (0277, 0777) would leave
+// files that this user can never open again.
 #pragma once
 
 #include <sys/stat.h>

@@ -117,7 +117,8 @@ Result<bool> PidFd::queue(int signal, std::uint64_t value) const {
     info.si_code = SI_QUEUE;
     info.si_pid = ::getpid();
     info.si_uid = ::getuid();
-    info.si_ptr = reinterpret_cast<void*>(value); // NOLINT(performance-no-int-to-ptr): a value, never followed
+    info.si_ptr =
+        reinterpret_cast<void*>(value); // NOLINT(performance-no-int-to-ptr): a value, never followed
     if (::syscall(SYS_pidfd_send_signal, fd_.get(), signal, &info, 0) == 0)
         return true;
     if (errno == ESRCH)

@@ -293,9 +293,9 @@ std::unexpected<Error> cannot_look_at(pid_t pid) {
     if (const Fd self(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)); !self) {
         if (errno != ENOENT && errno != ENOTDIR)
             return fail_sys(what);
-        return fail(Errc::unsupported,
-                    core::cat("cannot ", what, ": /proc is not mounted here, and Holdfast needs it; run: "
-                                               "mount -t proc proc /proc"));
+        return fail(Errc::unsupported, core::cat("cannot ", what,
+                                                 ": /proc is not mounted here, and Holdfast needs it; run: "
+                                                 "mount -t proc proc /proc"));
     }
     return fail(Errc::not_permitted, core::cat("cannot ", what, ": /proc does not show it to this user"));
 }

@@ -27,8 +27,8 @@ public:
 
     struct Arrived {
         int signal = 0;
-        bool from_kernel = false; // by the terminal (Ctrl-C, hang-up), not by kill(2)
-        pid_t sender = 0;         // 0: unknown, or in a PID namespace that is not below ours
+        bool from_kernel = false;                // by the terminal (Ctrl-C, hang-up), not by kill(2)
+        pid_t sender = 0;                        // 0: unknown, or in a PID namespace that is not below ours
         std::optional<std::uint64_t> value = {}; // what sigqueue(3) sent along
     };
     [[nodiscard]] std::optional<Arrived> next() const;

@@ -44,9 +44,9 @@ constexpr bool lends_stack = false;
 constexpr bool lends_stack = true;
 #endif
 
-// A descriptor of ours and its number in the child. `by_copy`: that number of ours is itself a target (perhaps
-// its own: dup2 onto itself would leave close-on-exec set). The copy is made in the child, whose descriptors are
-// its own: here, closing one of a lock file would drop the owner byte (see lock_file.hpp).
+// A descriptor of ours and its number in the child. `by_copy`: that number of ours is itself a target
+// (perhaps its own: dup2 onto itself would leave close-on-exec set). The copy is made in the child, whose
+// descriptors are its own: here, closing one of a lock file would drop the owner byte (see lock_file.hpp).
 struct Move {
     int from = -1;
     int to = -1;
@@ -65,7 +65,7 @@ struct Plan {
     int above_targets = 3;
     sigset_t all{};
     std::array<bool, SIGQUIT + 1> kept_ignored{}; // HUP, INT and QUIT, by their numbers
-    int* error = nullptr; // in memory that the child shares with us
+    int* error = nullptr;                         // in memory that the child shares with us
     bool born_in_cgroup = false;
 };
 

@@ -12,8 +12,8 @@ const Words at_once{"--stop", "now"};
 
 // What is passed on and ends nothing, as docs/run.md states it.
 std::vector<int> forwarded() {
-    std::vector<int> out{SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
-                         SIGWINCH, SIGIO,    SIGPWR,  SIGSTKFLT, SIGXCPU, SIGXFSZ, SIGURG};
+    std::vector<int> out{SIGHUP,   SIGINT, SIGQUIT, SIGUSR1,   SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
+                         SIGWINCH, SIGIO,  SIGPWR,  SIGSTKFLT, SIGXCPU, SIGXFSZ, SIGURG};
     for (int number = SIGRTMIN; number <= SIGRTMAX; ++number)
         out.push_back(number);
     return out;
@@ -33,8 +33,7 @@ bool in_state(pid_t pid, char state) {
 class Signals : public Keep {
 protected:
     void start(const char* containment, const Words& command, const Words& more = {}) {
-        scene.start(
-            {.holdfast = at_once + Words{"--contain", containment} + more, .command = command});
+        scene.start({.holdfast = at_once + Words{"--contain", containment} + more, .command = command});
     }
     void end() {
         scene.front().signal(SIGTERM);
@@ -69,8 +68,7 @@ TEST_F(Signals, RealTimeOnesKeepTheirNumberOrderAndValues) {
             scene.front().queue(SIGRTMIN + 5, value);
         scene.keeper().signal(SIGCONT);
         for (int value = 0; value < many; ++value)
-            ASSERT_EQ(next_line(),
-                      heard(SIGRTMIN + 5, value + 1) + " value " + std::to_string(value))
+            ASSERT_EQ(next_line(), heard(SIGRTMIN + 5, value + 1) + " value " + std::to_string(value))
                 << containment;
         end();
     }
@@ -177,11 +175,10 @@ TEST_F(Signals, IgnoredOnesStayIgnoredUnlessTheCommandHandlesThem) {
         EXPECT_EQ(with->out, without->out);
     }
     auto host = Child::spawn(home.command_of(
-        "stage/keep_host",
-        Words{"--null", "--"} +
-            sh("trap '' HUP INT QUIT; exec \"$@\"",
-               Words{program("holdfast"), "run", "--host", "none", "--stop", "now", "--"} +
-                   home.animal("signal_teller", {"--report="}))));
+        "stage/keep_host", Words{"--null", "--"} +
+                               sh("trap '' HUP INT QUIT; exec \"$@\"",
+                                  Words{program("holdfast"), "run", "--host", "none", "--stop", "now", "--"} +
+                                      home.animal("signal_teller", {"--report="}))));
     ASSERT_TRUE(host);
     const auto line = host->out().read_line(Deadline::in(patience));
     ASSERT_TRUE(line && line->starts_with("child "));

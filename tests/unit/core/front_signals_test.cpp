@@ -23,9 +23,9 @@ TEST(FrontSignals, EverySignalHasOneUse) {
     EXPECT_EQ(own, (std::vector<int>{SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE,
                                      SIGCHLD, SIGSTOP, SIGSYS}));
     EXPECT_EQ(paused, (std::vector<int>{SIGTSTP, SIGTTIN, SIGTTOU}));
-    EXPECT_EQ(forwarded, (std::vector<int>{SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGSTKFLT,
-                                           SIGURG, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGWINCH, SIGIO,
-                                           SIGPWR}));
+    EXPECT_EQ(forwarded,
+              (std::vector<int>{SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGSTKFLT, SIGURG,
+                                SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGWINCH, SIGIO, SIGPWR}));
     EXPECT_EQ(use_of(SIGTERM), SignalUse::stop_plan);
     EXPECT_EQ(use_of(SIGCONT), SignalUse::resume);
     for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)

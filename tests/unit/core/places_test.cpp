@@ -29,8 +29,7 @@ Result<Places> resolve(const Case& one, int* asked = nullptr) {
 
 TEST(PlacesOfAUser, TheEntryIsAskedForOnlyWhereHomeIsMissing) {
     int asked = 0;
-    for (const Case& one : {Case{{{"HOME", "/h"}}, "/p"},
-                            Case{{{"HOLDFAST_HOME", "/h"}}, "/p"},
+    for (const Case& one : {Case{{{"HOME", "/h"}}, "/p"}, Case{{{"HOLDFAST_HOME", "/h"}}, "/p"},
                             Case{{{"XDG_STATE_HOME", "/s"}, {"XDG_CONFIG_HOME", "/c"}}, "/p"}})
         EXPECT_TRUE(resolve(one, &asked));
     EXPECT_EQ(asked, 0);

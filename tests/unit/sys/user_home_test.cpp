@@ -40,8 +40,8 @@ TEST_F(UserHome, IsTheSixthFieldOfTheFirstEntryWithTheId) {
 }
 
 TEST_F(UserHome, WhatIsNoEntryIsPassedOver) {
-    for (const char* line : {"+::::::\n", "x:x:7\n", "x:x:7 :7::/h:/s\n", "x:x:-7:7::/h:/s\n", "x:x::7::/h:/s\n",
-                             ":x:7:7::/h:/s\n", "x:x:7:7::relative:/s\n", "x:x:7:7:::/s\n",
+    for (const char* line : {"+::::::\n", "x:x:7\n", "x:x:7 :7::/h:/s\n", "x:x:-7:7::/h:/s\n",
+                             "x:x::7::/h:/s\n", ":x:7:7::/h:/s\n", "x:x:7:7::relative:/s\n", "x:x:7:7:::/s\n",
                              "x:x:4294967303:7::/h:/s\n", "\n\n\n", ""})
         EXPECT_EQ(home(7, line), std::nullopt) << line;
     EXPECT_EQ(home_of_user(7, root / "none"), std::nullopt);
