@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "core/yaml_key.hpp"
 #include "holdfast/slot.hpp"
+#include "sys/user_places.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -62,16 +63,17 @@ std::string home_of_all_profiles(const std::string& home) {
 
 Result<Places> find_places(const Arguments& arguments) {
     const char* from_environment = std::getenv("HERMES_HOME");
-    const char* user = std::getenv("HOME");
+    const std::string user = sys::home_directory();
     std::string home;
     if (auto given = arguments.value("home"))
         home = *given;
     else if (from_environment && *from_environment)
         home = from_environment;
-    else if (user && *user)
+    else if (!user.empty())
         home = cat(user, "/.hermes");
     else
-        return fail(Errc::invalid_argument, "there is no HOME to look for Hermes in; use --home DIR");
+        return fail(Errc::invalid_argument, "HOME is not set, and /etc/passwd has no entry for this user, so "
+                                            "Hermes cannot be looked for; use --home DIR");
     if (!is_directory(home))
         return fail(Errc::invalid_argument, cat("there is no Hermes home at ", home,
                                                 "; start Hermes once, or name it with --home DIR"));

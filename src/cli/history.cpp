@@ -145,7 +145,7 @@ Result<Log> find_log(const Arguments& arguments) {
         return fail(
             Errc::not_found,
             core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
-    auto events = registry::EventLog(places->state).read();
+    auto events = registry::EventLog(places->events).read();
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
             continue;
@@ -185,7 +185,7 @@ int events_command(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return fail_with(places.error());
-    registry::EventLog log(places->state);
+    registry::EventLog log(places->events);
     bool as_json = arguments.has("json");
     auto show = [as_json](const registry::Event& event) {
         return as_json ? registry::to_json_line(event) : event_text(event);

@@ -196,6 +196,8 @@ std::string manual_page() {
            ".TP\n.B HOLDFAST_PROFILE\nthe profile, when \\-\\-profile is not given\n"
            ".TP\n.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME\nwhere locks, the event log and the "
            "configuration live otherwise\n"
+           ".TP\n.B HOME\nwhere the last two are when they are not set; without it the user's entry in "
+           "/etc/passwd\n"
            ".TP\n.B HOLDFAST_MEMORY\nthe program holdfast\\-memory, when it lies neither beside holdfast nor "
            "in PATH\n"
            ".TP\n.B HOLDFAST_MEMORY_MAX_LINE\nthe longest line that a memory helper takes, 4K to 31M "

@@ -47,6 +47,8 @@ Result<std::string> memory_home(const Arguments& arguments) {
         auto places = places_of(arguments);
         if (!places)
             return std::unexpected(std::move(places.error()));
+        if (places->state.empty()) // one that may only be read is somebody's all the same
+            return std::unexpected(places->check_store("a memory").error());
         const bool default_profile = places->state.ends_with("/default");
         // The same place that holdfast-memory takes when a host starts it without --home.
         const auto moved = variable("HOLDFAST_HOME");

@@ -254,12 +254,27 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
     return result.status;
 }
 
+// A slot's lock is the point of it. The entry of a helper without one is information: it starts all the same.
+bool may_be_unlisted(const Arguments& arguments, const Error& error) {
+    return !arguments.has("slot") && registry::Entry::can_do_without(error);
+}
+
 // What double kills have left behind is ended before anything is waited for: it may be what holds the slot.
-Result<void> sweep(const std::string& helpers, const registry::EventLog& events) {
-    if (auto ok = prepare_directory(helpers); !ok)
+Result<void> sweep(const Arguments& arguments, const std::string& helpers, const registry::EventLog& events) {
+    if (auto ok = prepare_directory(helpers); !ok) {
+        if (may_be_unlisted(arguments, ok.error()))
+            return {}; // said when the entry cannot be made
         return ok;
+    }
     registry::tell_of_swept(events, registry::sweep(helpers));
     return {};
+}
+
+void warn_of_unlisted(const Arguments& arguments, const Error& error) {
+    complain(core::cat("warning: \"", label_of(arguments), "\" is not listed: ", error.message,
+                       ". It is guarded as always, but ps, stop and logs do not know it; should this process "
+                       "and its keeper both be killed at once, its processes stay, and no later start ends "
+                       "them"));
 }
 
 } // namespace
@@ -277,10 +292,10 @@ int run_command(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return fail_with(places.error());
-    registry::EventLog events(places->state);
+    registry::EventLog events(places->events);
 
-    auto slot =
-        enter_slot(arguments, *options_for_front, events, [&] { return sweep(places->helpers, events); });
+    auto slot = enter_slot(arguments, *options_for_front, events,
+                           [&] { return sweep(arguments, places->helpers, events); });
     if (!slot)
         return fail_with(slot.error());
     if (slot->attached)
@@ -302,6 +317,11 @@ int run_command(const Arguments& arguments) {
     }
     auto entry = registry::Entry::create(places->helpers, arguments.command,
                                          arguments.value("session").value_or(""), facts);
+    if (!entry && may_be_unlisted(arguments, entry.error())) {
+        warn_of_unlisted(arguments, entry.error());
+        entry = registry::Entry::unlisted(places->helpers, arguments.command,
+                                          arguments.value("session").value_or(""), facts);
+    }
     if (!entry)
         return fail_with(entry.error());
     if (arguments.has("log")) {

@@ -3,8 +3,7 @@
 #include "cli/print.hpp"
 #include "core/text.hpp"
 #include "sys/directories.hpp"
-
-#include <unistd.h>
+#include "sys/user_places.hpp"
 
 #include <cstdlib>
 
@@ -22,7 +21,7 @@ Result<core::Places> places_of(const Arguments& arguments) {
     if (!arguments.has("profile"))
         if (auto named = from_environment("HOLDFAST_PROFILE"); named && !named->empty())
             profile = *named;
-    return core::resolve_places(from_environment, ::geteuid(), profile);
+    return sys::places_of_user(profile);
 }
 
 Result<void> prepare_directory(const std::string& path) {

@@ -203,7 +203,7 @@ int stop_command(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return fail_with(places.error());
-    const registry::EventLog events(places->state);
+    const registry::EventLog events(places->events);
     StopOptions how;
     how.grace = grace->value_or(how.grace);
     how.now = arguments.has("now");

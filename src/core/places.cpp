@@ -21,7 +21,21 @@ Result<std::optional<std::string>> path_from(const Lookup& environment, const ch
 
 } // namespace
 
-Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::string_view profile) {
+void Places::store_nothing(std::string why) {
+    cannot_store = std::move(why);
+    events = slots.substr(0, slots.rfind('/'));
+}
+
+Result<void> Places::check_store(std::string_view what) const {
+    if (cannot_store.empty())
+        return {};
+    return fail(Errc::cannot_create,
+                cat(what, " cannot be stored: ", cannot_store,
+                    "; set HOME, XDG_STATE_HOME or HOLDFAST_HOME to a directory that you can write"));
+}
+
+Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::string_view profile,
+                              const HomeOfUser& home_of_user) {
     if (auto ok = check_profile_name(profile); !ok)
         return std::unexpected(ok.error());
     auto home = path_from(environment, "HOLDFAST_HOME");
@@ -35,6 +49,7 @@ Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::stri
 
     Places out;
     std::string run;
+    out.all_in_one = home->has_value();
     if (*home) {
         run = cat(**home, "/run/", profile);
         out.state = cat(**home, "/state/", profile);
@@ -43,13 +58,18 @@ Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::stri
         out.runtime_is_fallback = !*runtime;
         run = *runtime ? cat(**runtime, "/holdfast/", profile) : cat("/tmp/holdfast-", uid, "/", profile);
         if ((!*state || !*config) && !*user_home)
-            return fail(Errc::invalid_argument, "neither HOLDFAST_HOME nor HOME is set; set one of them");
-        out.state = *state ? cat(**state, "/holdfast/", profile)
-                           : cat(**user_home, "/.local/state/holdfast/", profile);
-        out.config = *config ? cat(**config, "/holdfast") : cat(**user_home, "/.config/holdfast");
+            *user_home = home_of_user();
+        if (*state || *user_home)
+            out.state = *state ? cat(**state, "/holdfast/", profile)
+                               : cat(**user_home, "/.local/state/holdfast/", profile);
+        if (*config || *user_home)
+            out.config = *config ? cat(**config, "/holdfast") : cat(**user_home, "/.config/holdfast");
     }
     out.slots = run + "/slots";
     out.helpers = run + "/helpers";
+    out.events = out.state;
+    if (out.state.empty())
+        out.store_nothing(cat("HOME is not set, and /etc/passwd has no entry for user ", uid));
     return out;
 }
 

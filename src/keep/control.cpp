@@ -16,6 +16,15 @@ long Message::number(std::size_t index) const {
     return out;
 }
 
+std::optional<std::uint64_t> Message::value(std::size_t index) const {
+    if (index >= values.size())
+        return std::nullopt;
+    std::uint64_t out = 0;
+    const std::string& text = values[index];
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+    return read.ec == std::errc{} ? std::optional(out) : std::nullopt;
+}
+
 Result<std::pair<Control, Control>> Control::make_pair() {
     std::array<int, 2> fds{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds.data()) != 0)
@@ -23,12 +32,12 @@ Result<std::pair<Control, Control>> Control::make_pair() {
     return std::pair(Control(sys::own_fd(fds[0])), Control(sys::own_fd(fds[1])));
 }
 
-bool Control::send(std::string_view text) const {
+Control::Sent Control::offer(std::string_view text) const {
     for (;;) {
         if (::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) >= 0)
-            return true;
+            return Sent::yes;
         if (errno != EINTR)
-            return false;
+            return errno == EAGAIN ? Sent::full : Sent::gone;
     }
 }
 

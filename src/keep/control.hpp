@@ -5,6 +5,7 @@
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace holdfast::keep {
 
-// To the keeper:   stop REASON | signal NUMBER | moved (the helper said something: it is not idle)
+// To the keeper:   stop REASON | signal NUMBER [VALUE] | moved (the helper said something: it is not idle)
 // From the keeper: spawned PID CONTAINMENT | failed ERRNO | exited STATUS SIGNAL CPU_MS RSS_KB | restarting
 // COUNT DELAY_MS |
 //                  gave-up COUNT | stopping REASON | survivor PID | done
@@ -21,6 +22,7 @@ struct Message {
     std::string word;
     std::vector<std::string> values;
     [[nodiscard]] long number(std::size_t index) const; // 0 when absent or not a number
+    [[nodiscard]] std::optional<std::uint64_t> value(std::size_t index) const; // of all 64 bits
 };
 
 class Control {
@@ -31,8 +33,11 @@ public:
         : fd_(std::move(fd)) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    // False when the other side is gone. A full queue (thousands of unread words) counts as gone too.
-    bool send(std::string_view text) const;
+    enum class Sent { yes, full, gone };
+    // `full`: hundreds of words are unread on the other side. The socket is writable when there is room.
+    [[nodiscard]] Sent offer(std::string_view text) const;
+    // For words that may be lost then: false when the other side is gone or the queue is full.
+    bool send(std::string_view text) const { return offer(text) == Sent::yes; }
 
     enum class State { message, nothing_yet, closed };
     State receive(Message& message) const;

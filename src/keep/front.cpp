@@ -1,3 +1,4 @@
+#include "core/front_signals.hpp"
 #include "core/text.hpp"
 #include "holdfast/parent_watch.hpp"
 #include "keep/front_parts.hpp"
@@ -73,7 +74,8 @@ Result<void> Front::start_keeper() {
     keeper.id = entry_.id();
     keeper.events = events_.directory();
     keeper.label = entry_.facts().label;
-    keeper.life_fds.push_back(give(entry_.ownership().life_fd()));
+    if (const int life = entry_.ownership().life_fd(); life >= 0) // an entry that is listed
+        keeper.life_fds.push_back(give(life));
     if (slot_) { // a daemon that is spared must not keep the slot shut
         const int life = give(slot_->life_fd());
         if (keeper.spare.empty())
@@ -109,13 +111,23 @@ Result<void> Front::start_keeper() {
     return {};
 }
 
+void Front::tell_keeper() {
+    while (control_ && !unsent_.empty()) {
+        const Control::Sent sent = control_->offer(unsent_.front());
+        if (sent == Control::Sent::full)
+            return;
+        unsent_.pop_front();
+    }
+}
+
 void Front::tell_stop(StopReason reason) {
     stop_told_ = true;
     if (keeper_dead_) {
         ending_.begin(reason);
         return;
     }
-    control_->send(core::cat("stop ", core::name_of(reason)));
+    unsent_.push_front(core::cat("stop ", core::name_of(reason))); // whatever else waits
+    tell_keeper();
     sys::continue_stopped(*keeper_);
     if (!keeper_due_) {
         keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
@@ -197,7 +209,9 @@ FrontResult Front::run() {
         const Pty::Polled relayed = pty_ ? pty_->wishes() : Pty::Polled{{{-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}}};
         std::array<pollfd, 9> fds{{
             {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
-            {.fd = control_ ? control_->fd() : -1, .events = POLLIN, .revents = 0},
+            {.fd = control_ ? control_->fd() : -1,
+             .events = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT),
+             .revents = 0},
             {.fd = notify_->fd(), .events = POLLIN, .revents = 0},
             {.fd = look_at_input ? STDIN_FILENO : -1,
              .events = POLLRDHUP,
@@ -213,6 +227,7 @@ FrontResult Front::run() {
         ::poll(fds.data(), fds.size(), next_wake().poll_timeout());
         if (fds[2].revents)
             hear_notifications();
+        tell_keeper();
         hear_signals();
         // The keeper sees it by itself, unless somebody has stopped it.
         if (fds[8].revents) {
@@ -266,8 +281,10 @@ FrontResult Front::run() {
 FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,
                       const registry::EventLog& events) {
     FrontResult failed;
-    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-                                         SIGWINCH, SIGTSTP, SIGCONT, SIGALRM, sys::stop_now_signal()});
+    std::vector<int> heard = core::signals_of_use();
+    heard.push_back(SIGCHLD);
+    // Also those that we were to ignore: the command ignores them as well, unless it has a use for them.
+    auto signals = sys::SignalQueue::of(heard, sys::SignalQueue::Ignored::are_heard);
     auto tree = Tree::below_this_process();
     auto spare = SpareList::compile(options.keeper.spare);
     if (!signals || !tree || !spare) {

@@ -8,6 +8,9 @@
 #include "keep/tree_ending.hpp"
 #include "sys/clock.hpp"
 
+#include <deque>
+#include <string>
+
 namespace holdfast::keep {
 
 class Front {
@@ -29,7 +32,11 @@ private:
     void hear_control();
     void hear(const Message& message);
     void hear_signals();
-    void hear_signal(int signal, bool helper_has_it);
+    void hear_signal(const sys::SignalQueue::Arrived& arrived, bool undone);
+    void forward(const sys::SignalQueue::Arrived& arrived);
+    void forward(int signal);
+    void tell_keeper(std::string word);
+    void tell_keeper(); // what it could not be told yet
     [[nodiscard]] bool helper_went_its_way() const;
     void hear_notifications();
     void hear_input();
@@ -70,6 +77,8 @@ private:
     bool keeper_dead_ = false;
     bool stop_told_ = false;
     bool host_gone_told_ = false;
+    bool asked_ = false;                     // by TERM or "at once": the stop plan continues what is stopped
+    std::deque<std::string> unsent_;         // words for a keeper that reads slower than signals arrive
     std::optional<std::int64_t> keeper_due_; // told to end the tree: by then it has, if it can
     bool output_gone_told_ = false;
     std::optional<std::int64_t> input_closed_since_; // and since when what is unread stands still

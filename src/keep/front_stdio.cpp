@@ -70,8 +70,8 @@ void Front::finish_output() {
         ::poll(fds.data(), fds.size(), end.poll_timeout());
         pty_->relay({fds[0], fds[1], fds[2]});
         while (auto arrived = signals_.next())
-            hurried |=
-                arrived->signal != SIGCHLD && arrived->signal != SIGWINCH && arrived->signal != SIGCONT;
+            hurried |= sys::says_stop_now(*arrived) || arrived->signal == SIGTERM ||
+                       arrived->signal == SIGINT || arrived->signal == SIGHUP || arrived->signal == SIGQUIT;
         hurried |= fds[4].revents != 0;
     }
 }

@@ -57,7 +57,7 @@ FrontEnd wait_for_front(const SlotLocation& entry, const FrontPatience& patience
     }
     if (front->wait_ended(end))
         return FrontEnd::gone;
-    (void)front->signal(sys::stop_now_signal());
+    (void)sys::tell_stop_now(*front);
     (void)front->signal(SIGCONT);
     if (front->wait_ended(sys::Deadline::in(hears_within)))
         return FrontEnd::gone;

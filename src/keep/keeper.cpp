@@ -1,5 +1,6 @@
 #include "keep/keeper.hpp"
 
+#include "core/front_signals.hpp"
 #include "core/text.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +62,7 @@ private:
     bool start();
     void note_end(const Tree::Ended& ended);
     void hear_control();
+    void pass_on(int signal, std::optional<std::uint64_t> value);
     void hear_signals();
     void consider_restart();
     [[nodiscard]] bool old_generation_gone();
@@ -247,12 +250,21 @@ void Keeper::hear_control() {
             } else if (message.word == "moved") {
                 moved_at_ = sys::boottime_ms();
             } else if (message.word == "signal" && helper_ > 0) {
-                // Our own child that we have not reaped: its number cannot have been given away.
-                if (auto process = sys::PidFd::open(helper_))
-                    (void)process->signal(static_cast<int>(message.number(0)));
+                pass_on(static_cast<int>(message.number(0)), message.value(1));
             }
         }
     }
+}
+
+void Keeper::pass_on(int signal, std::optional<std::uint64_t> value) {
+    // The leader of a session of its own: nobody in it could continue the command, so the kernel lets nothing
+    // but STOP stop it. (The init of a PID namespace sees to this itself.)
+    if (options_.terminal_fd >= 0 && options_.containment != Containment::pid_namespace &&
+        core::use_of(signal) == core::SignalUse::pause)
+        signal = SIGSTOP;
+    // Our own child that we have not reaped: its number cannot have been given away.
+    if (auto process = sys::PidFd::open(helper_))
+        (void)(value ? process->queue(signal, *value) : process->signal(signal));
 }
 
 void Keeper::hear_signals() {
@@ -448,9 +460,13 @@ int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, sys::keeper_name); // and not "exe", which is what was executed
-    for (int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2})
-        sys::ignore_signal(signal);
-    auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, sys::stop_now_signal()});
+    const std::vector<int> heard{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, sys::stop_now_signal()};
+    // What the command may get is not for the keeper, and must not end it.
+    sys::ignore_signal(SIGPIPE);
+    for (int signal : core::signals_of_use())
+        if (std::ranges::find(heard, signal) == heard.end())
+            sys::ignore_signal(signal);
+    auto signals = sys::SignalQueue::of(heard);
     auto tree = Tree::below_this_process();
     auto spare = SpareList::compile(options.spare);
     if (!signals || !tree || !spare)

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_rights.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ Result<LogCopy> LogCopy::open(const std::string& path, const std::string& id) {
     struct stat file{};
     if (!out.file_ || ::fstat(out.file_.get(), &file) != 0)
         return sys::fail_sys(core::cat("open the log ", path));
+    sys::own_rights(out.file_.get(), file);
     out.size_ = static_cast<std::uint64_t>(file.st_size);
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -49,6 +51,8 @@ void LogCopy::append(const char* data, std::size_t size) {
     if (size_ + size > max_log_bytes) {
         ::rename(path_.c_str(), (path_ + ".1").c_str());
         file_ = sys::Fd(::open(path_.c_str(), open_flags, 0600));
+        if (file_)
+            sys::own_rights(file_.get());
         size_ = 0;
     }
     if (file_ && ::write(file_.get(), data, size) > 0)

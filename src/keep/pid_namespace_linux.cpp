@@ -1,5 +1,6 @@
 #include "keep/pid_namespace.hpp"
 
+#include "core/front_signals.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -14,7 +15,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <vector>
 
 namespace holdfast::keep {
 
@@ -47,34 +50,48 @@ int status_of(const siginfo_t& info) {
     return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
 
-// From the process outside to the init inside: pass TERM on. A TERM of the keeper itself is not passed on by
-// either, since it has reached every process of the tree already, and a second one makes some programs give
-// up their clean-up.
-int pass_term_on() {
-    return SIGRTMIN + 4;
+Result<sys::SignalQueue> signals_to_pass_on() {
+    std::vector<int> heard = core::signals_of_use();
+    heard.push_back(SIGCHLD);
+    return sys::SignalQueue::of(heard, sys::SignalQueue::Ignored::are_heard);
 }
 
-Result<sys::SignalQueue> signals_to_pass_on() {
-    return sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
-                                 SIGALRM, SIGTSTP, SIGCONT, pass_term_on()});
+// A TERM of the keeper has reached every process of the tree already, and a second one makes some programs
+// give up their clean-up. So the init inside passes on only a TERM that the process outside has sent it,
+// which has a value.
+constexpr std::uint64_t term_of_others = 1;
+
+void pass_on(const sys::PidFd& child, const sys::SignalQueue::Arrived& arrived, bool inside,
+             bool own_session) {
+    const int signal = arrived.signal;
+    const core::SignalUse use = core::use_of(signal);
+    if (use == core::SignalUse::stop_plan) {
+        if (!inside && arrived.sender != ::getppid())
+            (void)child.queue(signal, term_of_others);
+        else if (inside && arrived.value == term_of_others)
+            (void)child.signal(signal);
+        return;
+    }
+    // What the kernel sends to a terminal's process group has come to all of us, child included.
+    const core::SignalDeed deed =
+        core::deed_for(signal, {.from_kernel = arrived.from_kernel, .shares_group = true});
+    if (deed == core::SignalDeed::nothing || deed == core::SignalDeed::stop_self)
+        return;
+    // In a session of its own nobody could continue it: the kernel lets nothing but STOP stop it there.
+    if (inside && own_session && use == core::SignalUse::pause)
+        (void)child.signal(SIGSTOP);
+    else
+        (void)(arrived.value ? child.queue(signal, *arrived.value) : child.signal(signal));
 }
 
 // Waits for one child, passing signals on to it, reaping all others (an init's work).
-int wait_and_pass_on(const sys::PidFd& child, const sys::SignalQueue& signals, bool inside) {
+int wait_and_pass_on(const sys::PidFd& child, const sys::SignalQueue& signals, bool inside,
+                     bool own_session) {
     for (;;) {
         pollfd one{.fd = signals.fd(), .events = POLLIN, .revents = 0};
         ::poll(&one, 1, -1);
-        while (auto arrived = signals.next()) {
-            int signal = arrived->signal;
-            if (signal == pass_term_on())
-                signal = SIGTERM;
-            else if (signal == SIGTERM && arrived->sender == (inside ? 0 : ::getppid()))
-                continue;
-            else if (signal == SIGTERM && !inside)
-                signal = pass_term_on();
-            if (signal != SIGCHLD)
-                (void)child.signal(signal);
-        }
+        while (auto arrived = signals.next())
+            pass_on(child, *arrived, inside, own_session);
         siginfo_t info{};
         while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
             if (info.si_pid == child.pid())
@@ -102,6 +119,7 @@ int namespace_main(int argc, char** argv) {
         return complain("signals");
     if (!enter_namespaces())
         return complain("cannot make a PID namespace; use --contain plain");
+    const bool own_session = ::getsid(0) == ::getpid();
     pid_t init = ::fork(); // this process is small and has one thread
     if (init < 0)
         return complain("fork");
@@ -117,10 +135,10 @@ int namespace_main(int argc, char** argv) {
             std::fprintf(stderr, "holdfast: %s\n", command.error().message.c_str());
             return command.error().sys == ENOENT ? 127 : 126;
         }
-        return wait_and_pass_on(*command, *signals, true);
+        return wait_and_pass_on(*command, *signals, true, own_session);
     }
     auto process = sys::PidFd::open(init);
-    return process ? wait_and_pass_on(*process, *signals, false) : complain("pidfd");
+    return process ? wait_and_pass_on(*process, *signals, false, own_session) : complain("pidfd");
 }
 
 } // namespace holdfast::keep

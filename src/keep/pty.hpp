@@ -26,8 +26,8 @@ public:
 
     [[nodiscard]] int slave() const noexcept { return slave_.get(); }
     void close_slave() noexcept { slave_.reset(); } // after the helper has it
-    // The size of the user's terminal, if there is one.
-    void copy_window_size() const;
+    // The size of the user's terminal, if there is one. True when the helper's had another.
+    bool copy_window_size() const;
 
     // What to poll, and what to do about what was polled: stdin -> helper, helper -> stdout.
     using Polled = std::array<pollfd, 3>;

@@ -1,6 +1,7 @@
 #include "keep/pty.hpp"
 
 #include "sys/errors.hpp"
+#include "sys/signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ Pty::Pty(sys::Fd master, sys::Fd slave)
     , slave_(std::move(slave))
     , to_helper_(sys::NonBlockingOut::of_own(master_.get()), buffer_bytes)
     , to_host_(sys::NonBlockingOut(STDOUT_FILENO), buffer_bytes) {
+    const sys::TerminalStops as_others;
     termios settings{};
     if (::tcgetattr(STDIN_FILENO, &settings) == 0) {
         before_ = settings;
@@ -53,10 +55,14 @@ Result<Pty> Pty::open() {
     return Pty(std::move(master), std::move(slave));
 }
 
-void Pty::copy_window_size() const {
-    winsize size{};
-    if (::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        ::ioctl(master_.get(), TIOCSWINSZ, &size);
+bool Pty::copy_window_size() const {
+    winsize size{}, before{};
+    if (::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return false;
+    const bool known = ::ioctl(master_.get(), TIOCGWINSZ, &before) == 0;
+    const bool same = size.ws_row == before.ws_row && size.ws_col == before.ws_col &&
+                      size.ws_xpixel == before.ws_xpixel && size.ws_ypixel == before.ws_ypixel;
+    return !(known && same) && ::ioctl(master_.get(), TIOCSWINSZ, &size) == 0;
 }
 
 Pty::Polled Pty::wishes() const {
@@ -69,6 +75,7 @@ Pty::Polled Pty::wishes() const {
 }
 
 void Pty::relay(const Polled& polled) {
+    const sys::TerminalStops as_others;
     if (polled[0].revents)
         read_host();
     if (polled[1].revents & POLLOUT)

@@ -9,7 +9,17 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace holdfast::registry {
+
+namespace {
+void remove_files(const SlotLocation& entry) {
+    ::unlink(slot::record_path(entry).c_str());
+    ::unlink((slot::record_path(entry) + ".tmp").c_str());
+    ::unlink(slot::lock_path(entry).c_str());
+}
+} // namespace
 
 Result<Entry> Entry::create(const std::string& directory, std::vector<std::string> argv, std::string session,
                             core::HelperFacts facts) {
@@ -21,9 +31,39 @@ Result<Entry> Entry::create(const std::string& directory, std::vector<std::strin
         auto acquired = contender.run();
         if (!acquired && acquired.error().code == Errc::held)
             continue; // somebody threw the same dice
-        if (!acquired)
+        if (!acquired) {
+            remove_files(location); // of a fresh id: nobody else's
             return std::unexpected(acquired.error());
+        }
         return Entry(std::move(*acquired->ownership));
+    }
+}
+
+Entry Entry::unlisted(const std::string& directory, std::vector<std::string> argv, std::string session,
+                      core::HelperFacts facts) {
+    SlotLocation location{.directory = directory, .name = sys::random_token().substr(0, 12)};
+    core::Record record{.name = location.name, .argv = std::move(argv), .session = std::move(session)};
+    record.helper = std::move(facts);
+    auto no_file = sys::LockFile::none(slot::lock_path(location));
+    return Entry(Ownership(
+        std::make_unique<Ownership::State>(std::move(location), std::move(no_file), std::move(record))));
+}
+
+bool Entry::can_do_without(const Error& error) noexcept {
+    switch (error.sys) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EROFS:
+    case EACCES:
+    case EPERM:
+    case ENOENT:
+    case ENOTDIR:
+    case EIO:
+    case ESTALE:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -42,7 +82,7 @@ Result<Entry> Entry::take_over(const std::string& directory, const std::string& 
 Entry::~Entry() {
     if (!ownership_.state() || ownership_.state()->lock.fd() < 0 || leave_behind_)
         return; // moved from, released, or in the child of a fork
-    remove_files(ownership_);
+    remove_files(ownership_.location());
 }
 
 Result<void> Entry::update(const std::function<void(core::HelperFacts&)>& change) {
@@ -69,13 +109,11 @@ void remove_unowned(const std::string& directory, const std::string& id) {
     // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make
     // another.
     if (auto mine = claim_unowned(directory, id))
-        remove_files(*mine);
+        remove_files(mine->location());
 }
 
 void remove_files(const Ownership& mine) {
-    ::unlink(slot::record_path(mine.location()).c_str());
-    ::unlink((slot::record_path(mine.location()) + ".tmp").c_str());
-    ::unlink(slot::lock_path(mine.location()).c_str());
+    remove_files(mine.location());
 }
 
 } // namespace holdfast::registry

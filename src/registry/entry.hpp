@@ -17,6 +17,13 @@ public:
     // `directory` is made when missing. The id is 12 hex digits, never used before.
     static Result<Entry> create(const std::string& directory, std::vector<std::string> argv,
                                 std::string session, core::HelperFacts facts);
+    // One of this process alone, for when create() has failed: it has an id and facts, but no file and no
+    // lock. Nobody lists the helper, and nobody finds what it leaves when both its guards are killed.
+    static Entry unlisted(const std::string& directory, std::vector<std::string> argv, std::string session,
+                          core::HelperFacts facts);
+    // Whether that is the answer to this failure: the place is full, read-only or not to be used, which says
+    // nothing about the helper.
+    static bool can_do_without(const Error& error) noexcept;
     // Takes over an entry whose host is dead, with all that its record says. Errors: held (its host lives, or
     // another took it first), orphaned or timed_out (a process of the dead host still holds its life),
     // not_found (it says nothing of a process).

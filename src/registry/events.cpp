@@ -5,6 +5,7 @@
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/fd.hpp"
+#include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
 
 #include <fcntl.h>
@@ -61,7 +62,10 @@ void EventLog::append(Event event) const {
     if (!fd)
         return;
     struct stat file {};
-    if (::fstat(fd.get(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
+    const bool known = ::fstat(fd.get(), &file) == 0;
+    if (known)
+        sys::own_rights(fd.get(), file);
+    if (known && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
         ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
         // One of us turns the page; whoever still writes to the old one writes to the old one.
         struct stat there {};
@@ -69,6 +73,8 @@ void EventLog::append(Event event) const {
             ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
         fd =
             sys::own_fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (fd)
+            sys::own_rights(fd.get());
     }
     // One write of one line: appends of this size are not torn or mixed.
     (void)!::write(fd.get(), line.data(), line.size());

@@ -69,6 +69,8 @@ std::vector<std::string> logged_ids(const core::Places& places) {
 
 Result<std::string> place_for_log(const core::Places& places, const std::string& id,
                                   const core::LogLimits& limits) {
+    if (auto ok = places.check_store("a log of stderr"); !ok)
+        return std::unexpected(ok.error());
     const std::string directory = log_directory(places);
     if (auto made = sys::make_directories(directory); !made)
         return std::unexpected(made.error());

@@ -1,5 +1,4 @@
 #include "core/names.hpp"
-#include "core/places.hpp"
 #include "core/text.hpp"
 #include "registry/listing.hpp"
 #include "registry/registry_impl.hpp"
@@ -7,6 +6,7 @@
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
+#include "sys/user_places.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -43,13 +43,12 @@ Result<Registry> Registry::open(const RegistryOptions& options) {
         std::string profile = options.profile;
         if (profile.empty())
             profile = from_environment("HOLDFAST_PROFILE").value_or("");
-        auto places =
-            core::resolve_places(from_environment, ::geteuid(), profile.empty() ? "default" : profile);
+        auto places = sys::places_of_user(profile.empty() ? "default" : profile);
         if (!places)
             return std::unexpected(places.error());
         directory = places->helpers;
         if (events.empty())
-            events = places->state;
+            events = places->events;
     }
     if (auto made = sys::make_directories(directory); !made)
         return std::unexpected(made.error());

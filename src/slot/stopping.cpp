@@ -7,6 +7,7 @@
 #include "sys/clock.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
+#include "sys/signals.hpp"
 
 namespace holdfast::slot {
 
@@ -34,7 +35,7 @@ bool ask(const SlotLocation& location, std::uint64_t epoch, int signal) {
     sys::LockSight again = lock->look();
     if (!process || !again.owned || again.owner_pid != sight.owner_pid || again.epoch != epoch)
         return false;
-    auto sent = process->signal(signal);
+    auto sent = signal == sys::stop_now_signal() ? sys::tell_stop_now(*process) : process->signal(signal);
     (void)process->signal(SIGCONT); // a stopped process cannot end by itself
     return sent && *sent;
 }

@@ -1,12 +1,12 @@
 #include "supervise/core.hpp"
 
-#include "core/places.hpp"
 #include "core/stop_plan.hpp"
 #include "core/text.hpp"
 #include "keep/keeper_options.hpp"
 #include "registry/sweep.hpp"
 #include "rpc/json_scan.hpp"
 #include "sys/directories.hpp"
+#include "sys/user_places.hpp"
 
 #include <unistd.h>
 
@@ -93,7 +93,7 @@ Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
         profile = from_environment("HOLDFAST_PROFILE").value_or("");
     if (profile.empty())
         profile = "default";
-    auto places = core::resolve_places(from_environment, ::geteuid(), profile);
+    auto places = sys::places_of_user(profile);
     auto program = find_keeper_program(options.keeper_program);
     if (!places || !program)
         return std::unexpected(!places ? places.error() : program.error());

@@ -18,7 +18,7 @@ namespace holdfast::supervise {
 struct Engine {
     explicit Engine(KeeperPlace where)
         : place(std::move(where))
-        , events(place.places.state) {}
+        , events(place.places.events) {}
 
     KeeperPlace place;
     registry::EventLog events;

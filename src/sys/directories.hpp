@@ -8,10 +8,11 @@
 
 namespace holdfast::sys {
 
-// Creates the directory and its missing parents (0700).
+// Creates the directory and its missing parents (0700, whatever the umask).
 Result<void> make_directories(const std::string& path);
 
 // Refuses a directory that belongs to somebody else or that others can write to: a lock there proves nothing.
+// And one of ours that we may not use, as earlier programs made them under a umask such as 0777.
 Result<void> check_private_directory(const std::string& path);
 
 // The name of a file system on which locks and PIDs of several machines meet (NFS, CIFS, …), or nothing.

@@ -9,18 +9,51 @@
 
 namespace holdfast::sys {
 
+namespace {
+
+// True when it is there. A umask may have taken from us what the mode gives.
+bool make_one(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) != 0)
+        return errno == EEXIST;
+    struct stat made{};
+    if (::lstat(path.c_str(), &made) == 0 && (made.st_mode & S_IRWXU) != S_IRWXU)
+        (void)::chmod(path.c_str(), 0700);
+    return true;
+}
+
+// In the way is perhaps a directory of our own that we may not enter: then its name, and what to do.
+std::unexpected<Error> cannot_make(const std::string& path) {
+    auto failed = fail_making(core::cat("create the directory ", path));
+    if (failed.error().sys != EACCES)
+        return failed;
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        struct stat file{};
+        if (::stat(part.c_str(), &file) != 0)
+            return failed;
+        if (file.st_uid == ::geteuid() && S_ISDIR(file.st_mode) && (file.st_mode & S_IRWXU) != S_IRWXU) {
+            failed.error().message += core::cat("; run: chmod u+rwx ", part);
+            return failed;
+        }
+        if (end == std::string::npos)
+            return failed;
+    }
+}
+
+} // namespace
+
 Result<void> make_directories(const std::string& path) {
     if (path.empty() || path.front() != '/')
         return fail(Errc::invalid_argument, core::cat("\"", path, "\" is not an absolute path"));
-    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST)
+    if (make_one(path))
         return {};
     if (errno != ENOENT)
-        return fail_making(core::cat("create the directory ", path));
+        return cannot_make(path);
     if (auto parent = make_directories(path.substr(0, path.rfind('/'))); !parent)
         return parent;
-    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST)
+    if (make_one(path))
         return {};
-    return fail_making(core::cat("create the directory ", path));
+    return cannot_make(path);
 }
 
 Result<void> check_private_directory(const std::string& path) {
@@ -38,6 +71,9 @@ Result<void> check_private_directory(const std::string& path) {
         return fail(Errc::unsafe_directory,
                     core::cat("others can write to the directory ", path,
                               ", so a lock there proves nothing; run: chmod go-w ", path));
+    if ((file.st_mode & S_IRWXU) != S_IRWXU && ::geteuid() != 0)
+        return fail(Errc::unsafe_directory,
+                    core::cat("you may not use your own directory ", path, "; run: chmod u+rwx ", path));
     return {};
 }
 

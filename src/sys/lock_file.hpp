@@ -39,6 +39,9 @@ public:
     // no_space, io. With `create` off a missing file is the error not_found.
     static Result<LockFile> open(const std::string& path, const Deadline& deadline, bool create = true);
 
+    // One that is no file at all: fd() is -1, and nothing can be locked. As in the child of a fork.
+    static LockFile none(std::string path) { return {nullptr, std::move(path)}; }
+
     // Looks from anywhere, without taking or creating. Safe beside an owner in the same process. Error
     // unsafe_directory: what stands there is not a plain file.
     static Result<LockSight> look(const std::string& path);
@@ -61,7 +64,7 @@ public:
     // Whether the path still shows this very file, linked.
     [[nodiscard]] bool still_at_path() const;
     Result<void> write_epoch(std::uint64_t epoch);
-    [[nodiscard]] int fd() const noexcept; // -1 in the child of a fork
+    [[nodiscard]] int fd() const noexcept; // -1 in the child of a fork, and of none()
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
     struct Entry;

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_rights.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -219,6 +220,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
             plain ? core::cat(path, " belongs to user ", file.st_uid, ", not to you; use another directory")
                   : core::cat(path, " is not a plain file; move it away and try again"));
     }
+    own_rights(fd, file);
     auto entry = std::make_shared<Entry>();
     entry->device = file.st_dev;
     entry->inode = file.st_ino;
@@ -297,7 +299,7 @@ void LockFile::note_taken(LockByte byte) {
 
 bool LockFile::still_at_path() const {
     struct stat mine{}, there{};
-    if (entry_->fd < 0 || ::fstat(entry_->fd, &mine) != 0 || mine.st_nlink == 0)
+    if (fd() < 0 || ::fstat(entry_->fd, &mine) != 0 || mine.st_nlink == 0)
         return false;
     return ::stat(path_.c_str(), &there) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
 
 #include <fcntl.h>
@@ -59,6 +60,7 @@ Result<NewFile> NewFile::open(const std::string& path) {
         file.temporary_.clear();
         return fail_making(cat("create ", path));
     }
+    own_rights(file.file_.get());
     return file;
 }
 

@@ -37,6 +37,8 @@ public:
 
     // True when it was delivered, false when the process is gone already. Errors: not_permitted.
     [[nodiscard]] Result<bool> signal(int signal) const;
+    // As sigqueue(3): the same, with a value for whoever hears it.
+    [[nodiscard]] Result<bool> queue(int signal, std::uint64_t value) const;
 
     // The inode, where it identifies the process (pidfs); 0 on kernels on which all pidfds share one.
     [[nodiscard]] std::uint64_t unique_inode() const;

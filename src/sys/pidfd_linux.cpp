@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -104,6 +105,21 @@ bool PidFd::wait_ended(const Deadline& deadline) const {
 
 Result<bool> PidFd::signal(int signal) const {
     if (::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0)
+        return true;
+    if (errno == ESRCH)
+        return false;
+    return fail_sys(core::cat("send signal ", signal, " to process ", pid_));
+}
+
+Result<bool> PidFd::queue(int signal, std::uint64_t value) const {
+    siginfo_t info{};
+    info.si_signo = signal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = ::getpid();
+    info.si_uid = ::getuid();
+    info.si_ptr =
+        reinterpret_cast<void*>(value); // NOLINT(performance-no-int-to-ptr): a value, never followed
+    if (::syscall(SYS_pidfd_send_signal, fd_.get(), signal, &info, 0) == 0)
         return true;
     if (errno == ESRCH)
         return false;

@@ -286,11 +286,28 @@ std::string random_token() {
     return out;
 }
 
+namespace {
+// It lives, and /proc does not say a word about it.
+std::unexpected<Error> cannot_look_at(pid_t pid) {
+    const std::string what = core::cat("look at process ", pid);
+    if (const Fd self(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)); !self) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return fail_sys(what);
+        return fail(Errc::unsupported, core::cat("cannot ", what,
+                                                 ": /proc is not mounted here, and Holdfast needs it; run: "
+                                                 "mount -t proc proc /proc"));
+    }
+    return fail(Errc::not_permitted, core::cat("cannot ", what, ": /proc does not show it to this user"));
+}
+} // namespace
+
 Result<core::Identity> identify(const PidFd& process) {
     auto stat = read_stat(process.pid());
     // The pidfd was open before we read: if it has not ended now, what we read was about it.
-    if (!stat || process.ended())
+    if (process.ended())
         return fail(Errc::not_found, core::cat("process ", process.pid(), " has ended"));
+    if (!stat)
+        return cannot_look_at(process.pid());
     core::Identity out;
     out.boot_id = boot_id();
     out.pid_ns = pid_namespace_inode();
@@ -309,6 +326,8 @@ Result<PidFd> open_same(const core::Identity& identity) {
         return fail(process.error().code == Errc::invalid_argument ? Errc::not_found : process.error().code,
                     process.error().message, process.error().sys);
     auto now = identify(*process);
+    if (!now && now.error().code != Errc::not_found)
+        return std::unexpected(now.error());
     if (!now || !core::same_process(*now, identity))
         return fail(Errc::not_found,
                     core::cat("process ", identity.pid, " has ended; its number may be another's now"));

@@ -8,6 +8,8 @@
 namespace holdfast::sys {
 
 namespace {
+constexpr std::uint64_t stop_now_word = 0x686F'6C64; // "hold": also where a pointer has 32 bits
+
 bool stays_ignored(int signal) {
     struct sigaction now {};
     return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) &&
@@ -15,11 +17,12 @@ bool stays_ignored(int signal) {
 }
 } // namespace
 
-Result<SignalQueue> SignalQueue::of(std::initializer_list<int> signals) {
+Result<SignalQueue> SignalQueue::of(const std::vector<int>& signals, Ignored ignored) {
     sigset_t set;
     ::sigemptyset(&set);
     for (int signal : signals)
-        if (!stays_ignored(signal)) // blocked, it would be queued all the same
+        // Blocked, it is queued although it is ignored.
+        if (ignored == Ignored::are_heard || !stays_ignored(signal))
             ::sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     Fd fd = own_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -32,9 +35,12 @@ std::optional<SignalQueue::Arrived> SignalQueue::next() const {
     signalfd_siginfo info{};
     if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info))
         return std::nullopt;
-    return Arrived{.signal = static_cast<int>(info.ssi_signo),
-                   .from_kernel = info.ssi_code == SI_KERNEL,
-                   .sender = static_cast<pid_t>(info.ssi_pid)};
+    Arrived out{.signal = static_cast<int>(info.ssi_signo),
+                .from_kernel = info.ssi_code == SI_KERNEL,
+                .sender = static_cast<pid_t>(info.ssi_pid)};
+    if (info.ssi_code == SI_QUEUE)
+        out.value = info.ssi_ptr;
+    return out;
 }
 
 bool SignalQueue::waiting(int signal) const { // NOLINT(readability-convert-member-functions-to-static)
@@ -52,8 +58,33 @@ int stop_now_signal() noexcept {
     return SIGRTMIN + 3;
 }
 
+bool says_stop_now(const SignalQueue::Arrived& arrived) noexcept {
+    return arrived.signal == stop_now_signal() && arrived.value == stop_now_word;
+}
+
+Result<bool> tell_stop_now(const PidFd& process) {
+    return process.queue(stop_now_signal(), stop_now_word);
+}
+
 void stop_self() {
     ::raise(SIGSTOP);
+}
+
+bool can_be_resumed() {
+    const pid_t parent = ::getppid();
+    return parent > 0 && ::getsid(parent) == ::getsid(0);
+}
+
+TerminalStops::TerminalStops() noexcept {
+    sigset_t both;
+    ::sigemptyset(&both);
+    ::sigaddset(&both, SIGTTIN);
+    ::sigaddset(&both, SIGTTOU);
+    ::pthread_sigmask(SIG_UNBLOCK, &both, &before_);
+}
+
+TerminalStops::~TerminalStops() {
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 } // namespace holdfast::sys

@@ -30,8 +30,9 @@ struct SpawnSpec {
     bool take_foreground = false; // its new process group becomes the terminal's foreground group
 };
 
-// Signals are at their defaults and unblocked in the child, except that what was ignored stays ignored where
-// `nohup` would want it (SIGHUP). Error cannot_start: the command could not be executed, `sys` says why.
+// Signals are at their defaults and unblocked in the child, except that HUP, INT and QUIT stay ignored when
+// we ignore them: `nohup` and a shell's background job want it so. Error cannot_start: the command could not
+// be executed, `sys` says why.
 Result<PidFd> spawn(const SpawnSpec& spec);
 
 } // namespace holdfast::sys

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -43,9 +44,9 @@ constexpr bool lends_stack = false;
 constexpr bool lends_stack = true;
 #endif
 
-// A descriptor of ours and its number in the child. `by_copy`: that number of ours is itself a target (perhaps
-// its own: dup2 onto itself would leave close-on-exec set). The copy is made in the child, whose descriptors are
-// its own: here, closing one of a lock file would drop the owner byte (see lock_file.hpp).
+// A descriptor of ours and its number in the child. `by_copy`: that number of ours is itself a target
+// (perhaps its own: dup2 onto itself would leave close-on-exec set). The copy is made in the child, whose
+// descriptors are its own: here, closing one of a lock file would drop the owner byte (see lock_file.hpp).
 struct Move {
     int from = -1;
     int to = -1;
@@ -63,8 +64,8 @@ struct Plan {
     std::vector<Move> moves;
     int above_targets = 3;
     sigset_t all{};
-    bool hup_ignored = false;
-    int* error = nullptr; // in memory that the child shares with us
+    std::array<bool, SIGQUIT + 1> kept_ignored{}; // HUP, INT and QUIT, by their numbers
+    int* error = nullptr;                         // in memory that the child shares with us
     bool born_in_cgroup = false;
 };
 
@@ -77,9 +78,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return out;
 }
 
-void reset_signals(bool keep_hup) {
+void reset_signals(const Plan& plan) {
     for (int number = 1; number < NSIG; ++number) {
-        if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
+        const bool kept = number <= SIGQUIT && plan.kept_ignored[static_cast<std::size_t>(number)];
+        if (number == SIGKILL || number == SIGSTOP || kept)
             continue;
         struct sigaction action{};
         action.sa_handler = SIG_DFL;
@@ -120,7 +122,7 @@ void reset_signals(bool keep_hup) {
             give_up();
     if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
         give_up();
-    reset_signals(plan.hup_ignored);
+    reset_signals(plan);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -193,9 +195,11 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         plan.above_targets = std::max(plan.above_targets, to + 1);
     }
 
-    struct sigaction hup{};
-    ::sigaction(SIGHUP, nullptr, &hup);
-    plan.hup_ignored = hup.sa_handler == SIG_IGN;
+    for (int number : {SIGHUP, SIGINT, SIGQUIT}) {
+        struct sigaction now{};
+        ::sigaction(number, nullptr, &now);
+        plan.kept_ignored[static_cast<std::size_t>(number)] = now.sa_handler == SIG_IGN;
+    }
     std::unique_ptr<char[]> stack(new char[stack_bytes]);
     // No handler of the host may run in the child while it shares the host's memory.
     sigset_t before;

@@ -56,8 +56,10 @@ Result<std::optional<PidFd>> hold_starter() {
     const pid_t session = ::getsid(0);
     const pid_t session_of_parent = ::getsid(parent);
     // Pidfd and session first, then: still our parent? Then both were its.
-    if (!process || ::getppid() != parent)
+    if (::getppid() != parent || (!process && process.error().code == Errc::not_found))
         return it_has_ended();
+    if (!process)
+        return std::unexpected(process.error());
     const bool tells = session != 0 && session != ::getpid(); // else it began outside, or with us
     if (tells ? session != session_of_parent : taken_in_by_systemd(parent))
         return it_has_ended();

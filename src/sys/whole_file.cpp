@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
+#include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
 
 #include <fcntl.h>
@@ -52,9 +53,10 @@ Result<void> write_temporary(const std::string& temporary, std::string_view text
     if (int error = write_all(fd.get(), text))
         return failed(error);
     struct stat file{};
-    if (mode == 0 &&
-        (::fstat(fd.get(), &file) != 0 || (file.st_size != length && ::ftruncate(fd.get(), length) != 0)))
+    if (::fstat(fd.get(), &file) != 0 ||
+        (mode == 0 && file.st_size != length && ::ftruncate(fd.get(), length) != 0))
         return failed(errno);
+    own_rights(fd.get(), file);
     return {};
 }
 
@@ -96,6 +98,7 @@ Result<void> put_whole(const std::string& path, std::string_view text) {
     Fd fd = own_fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return fail_making(core::cat("write ", temporary));
+    own_rights(fd.get());
     int error = write_all(fd.get(), text);
     if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
         error = errno;

@@ -1,5 +1,6 @@
 /* Says every signal that reaches it, "signal <number> <how many so far>", one line each on stdout, and lives
- * on. Signals are taken one at a time from a queue, so two that come one after the other are two. */
+ * on. Signals are taken one at a time from a queue, so two that come one after the other are two.
+ *   --values   adds " value <n>" to what was sent with a value (sigqueue) */
 #include "zoo.h"
 
 #include <stdio.h>
@@ -13,10 +14,14 @@ int main(int argc, char** argv) {
     sigprocmask(SIG_BLOCK, &all, NULL);
     zoo_ready(0, NULL);
     for (int count = 1;; ++count) {
-        int number = 0;
-        if (sigwait(&all, &number) != 0)
-            zoo_fail("sigwait");
-        printf("signal %d %d\n", number, count);
+        siginfo_t info;
+        const int number = sigwaitinfo(&all, &info);
+        if (number < 0)
+            zoo_fail("sigwaitinfo");
+        printf("signal %d %d", number, count);
+        if (zoo_flag("values") && info.si_code == SI_QUEUE)
+            printf(" value %d", info.si_value.sival_int);
+        printf("\n");
         fflush(stdout);
     }
 }

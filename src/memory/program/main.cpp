@@ -10,6 +10,7 @@
 #include "memory/viewer/viewer.hpp"
 #include "sys/fd.hpp"
 #include "sys/terminal.hpp"
+#include "sys/user_home.hpp"
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -99,6 +100,8 @@ std::string default_home() {
                                      {"HOME", "/.local/state/holdfast/default/memory"}})
         if (const char* folder = std::getenv(name); folder != nullptr && *folder != 0)
             return cat(folder, rest);
+    if (const auto home = sys::home_of_user(::geteuid()))
+        return cat(*home, "/.local/state/holdfast/default/memory");
     return "";
 }
 
@@ -169,8 +172,8 @@ std::optional<Flags> parse(int argc, char** argv) {
     if (options.home.empty())
         options.home = default_home();
     if (options.home.empty() && needs_home) {
-        std::fputs("holdfast-memory: none of HOLDFAST_HOME, XDG_STATE_HOME and HOME is set: say where with "
-                   "--home=DIR\n",
+        std::fputs("holdfast-memory: none of HOLDFAST_HOME, XDG_STATE_HOME and HOME is set, and /etc/passwd "
+                   "has no entry for this user: say where with --home=DIR\n",
                    stderr);
         return std::nullopt;
     }

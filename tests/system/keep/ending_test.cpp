@@ -5,10 +5,6 @@ namespace holdfast::harness {
 
 namespace {
 
-std::string heard(int number, int count) {
-    return "signal " + std::to_string(number) + " " + std::to_string(count);
-}
-
 TEST_F(Keep, AHelperThatReadsTheEndOfInputEndsByItself) {
     scene.start({.holdfast = {"--stop", "eof:1h,term:1h,kill"}, .command = home.animal("echo_server")});
     ASSERT_FALSE(HasFatalFailure());
@@ -98,33 +94,6 @@ TEST_F(Keep, TermReachesTheHelperOnce) {
                                                                                << *said;
         EXPECT_GE(count(*said, "signal " + std::to_string(SIGCONT) + " "), 1U) << containment << "\n"
                                                                                << *said;
-    }
-}
-
-TEST_F(Keep, IntHupAndQuitToTheFrontEndTheHelperAfterItHeardThem) {
-    for (const int number : {SIGINT, SIGHUP, SIGQUIT}) {
-        scene.start(
-            {.holdfast = {"--stop", "eof:600ms,term:100ms,kill"}, .command = home.animal("signal_teller")});
-        ASSERT_FALSE(HasFatalFailure());
-        scene.front().signal(number);
-        EXPECT_EQ(next_line(), heard(number, 1));
-        EXPECT_EQ(scene.status(), 128 + SIGKILL);
-    }
-}
-
-TEST_F(Keep, OtherSignalsAreForwardedAndEndNothing) {
-    for (const char* containment : {"plain", "pidns"}) {
-        scene.start(
-            {.holdfast = quickly + Words{"--contain", containment}, .command = home.animal("signal_teller")});
-        ASSERT_FALSE(HasFatalFailure());
-        int so_far = 0;
-        for (const int number : {SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM}) {
-            scene.front().signal(number);
-            ASSERT_EQ(next_line(), heard(number, ++so_far)) << containment;
-        }
-        EXPECT_TRUE(scene.front().alive());
-        ASSERT_TRUE(scene.host().kill());
-        expect_nothing_left();
     }
 }
 

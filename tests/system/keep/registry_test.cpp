@@ -121,7 +121,7 @@ TEST_F(Registry, AtOnceIsHeardBeforeTheTermThatFollowsIt) {
     auto child = guarded({"--name", "deaf", "--stop", "term:1h,kill"}, "signal_teller");
     const Other front(child.pid());
     front.freeze();
-    front.signal(SIGRTMIN + 3); // what `stop --now` sends
+    front.queue(SIGRTMIN + 3, 0x686F'6C64); // what `stop --now` sends
     front.signal(SIGTERM);
     front.signal(SIGCONT);
     EXPECT_EQ(child.out().read_to_end(Deadline::in(patience)).value_or("?"), "") << "not even TERM";

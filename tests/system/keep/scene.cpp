@@ -18,6 +18,10 @@ void Other::signal(int number) const {
         (void)pidfd_signal(pidfd_.get(), number);
 }
 
+void Other::queue(int number, int value) const {
+    EXPECT_EQ(pidfd_queue(pidfd_.get(), number, value), 0) << "signal " << number << " to " << pid_;
+}
+
 bool Other::ended(const Deadline& deadline) const {
     return !pidfd_.valid() || wait_pidfd(pidfd_.get(), deadline).has_value();
 }

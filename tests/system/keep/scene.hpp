@@ -27,6 +27,7 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] bool valid() const noexcept { return pidfd_.valid(); }
     void signal(int number) const;
+    void queue(int number, int value) const; // as sigqueue(3)
     [[nodiscard]] bool ended(const Deadline& deadline = Deadline::in(patience)) const;
     [[nodiscard]] bool alive() const { return !ended(Deadline::exactly(0s)); }
     // Stops it and returns when it has stopped: it does nothing more until it is continued or killed.

@@ -3,6 +3,7 @@
 #include "harness/pidfd.hpp"
 
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,11 @@ Result<Terminal> Terminal::run(const std::vector<std::string>& argv, const std::
 
 void Terminal::type(const std::string& keys) const {
     (void)!::write(keyboard_.get(), keys.data(), keys.size());
+}
+
+void Terminal::resize(unsigned short rows, unsigned short columns) const {
+    const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    (void)::ioctl(keyboard_.get(), TIOCSWINSZ, &size);
 }
 
 Result<ExitStatus> Terminal::wait(const Deadline& deadline) {

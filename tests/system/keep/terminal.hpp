@@ -26,6 +26,7 @@ public:
     Result<std::string> read_until(const std::string& text, const Deadline& deadline) {
         return screen_.read_until(text, deadline);
     }
+    void resize(unsigned short rows, unsigned short columns) const;
     void hang_up() { keyboard_.reset(), screen_.close(); }
     Result<ExitStatus> wait(const Deadline& deadline);
 
