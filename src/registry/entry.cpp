@@ -72,7 +72,12 @@ void remove_unowned(const std::string& directory, const std::string& id) {
         remove_files(*mine);
 }
 
+std::string stuck_note_path(const SlotLocation& entry) {
+    return core::cat(entry.directory, '/', entry.name, ".stuck");
+}
+
 void remove_files(const Ownership& mine) {
+    ::unlink(stuck_note_path(mine.location()).c_str());
     ::unlink(slot::record_path(mine.location()).c_str());
     ::unlink((slot::record_path(mine.location()) + ".tmp").c_str());
     ::unlink(slot::lock_path(mine.location()).c_str());
