@@ -33,6 +33,19 @@ std::string lock_of(const std::string& directory, const std::string& id) {
     return slot::lock_path({.directory = directory, .name = id});
 }
 
+// Each by a pidfd that was opened before it said whose child it is, and while the parent's number was its
+// own.
+std::vector<sys::PidFd> hold_children(const sys::PidFd& parent) {
+    std::vector<sys::PidFd> out;
+    for (const pid_t child : sys::children_of(parent.pid())) {
+        auto process = sys::PidFd::open(child);
+        auto stat = sys::read_stat(child);
+        if (process && stat && stat->ppid == parent.pid() && !parent.ended())
+            out.push_back(std::move(*process));
+    }
+    return out;
+}
+
 } // namespace
 
 LeftBehind::LeftBehind(std::string directory, std::vector<DeadEntry> dead)
@@ -92,20 +105,23 @@ void LeftBehind::meet(std::size_t entry, sys::PidFd process, bool polite, std::v
 void LeftBehind::meet_named(bool polite, std::vector<Found>& out) {
     for (std::size_t i = 0; i < dead_.size(); ++i)
         if (dead_[i].helper.pid > 0)
-            if (auto process = sys::open_same(dead_[i].helper))
-                meet(i, std::move(*process), polite, out);
+            if (auto process = sys::open_same(dead_[i].helper)) {
+                // Before the first signal: children of one that ends may be such, too, and nobody's then.
+                std::vector<sys::PidFd> tree;
+                tree.push_back(std::move(*process));
+                for (std::size_t at = 0; at < tree.size(); ++at)
+                    for (sys::PidFd& child : hold_children(tree[at]))
+                        tree.push_back(std::move(child));
+                for (sys::PidFd& one : tree)
+                    meet(i, std::move(one), polite, out);
+            }
 }
 
 // And theirs: `out` grows while we walk through it.
 void LeftBehind::meet_children(bool polite, std::vector<Found>& out) {
     for (std::size_t at = 0; at < out.size(); ++at)
-        for (const pid_t child : sys::children_of(out[at].process.pid())) {
-            auto process = sys::PidFd::open(child);
-            auto stat = sys::read_stat(child);
-            // Pidfd first; then: it says that its parent has this number, and the number is still that one's.
-            if (process && stat && stat->ppid == out[at].process.pid() && !out[at].process.ended())
-                meet(out[at].entry, std::move(*process), polite, out);
-        }
+        for (sys::PidFd& child : hold_children(out[at].process))
+            meet(out[at].entry, std::move(child), polite, out);
 }
 
 std::size_t LeftBehind::entry_of(pid_t pid, const std::string& environment,
@@ -130,7 +146,6 @@ std::vector<LeftBehind::Found> LeftBehind::walk(bool polite) {
     for (std::size_t i = 0; i < dead_.size(); ++i)
         held_locks.push_back(is_held(i) ? lock_of(directory_, dead_[i].id) : "");
     meet_named(polite, out);
-    meet_children(polite, out); // before their parent ends, and they are nobody's
     std::vector<pid_t> pids = sys::all_pids();
     std::ranges::sort(pids, std::greater<>());
     const uid_t self = ::geteuid();

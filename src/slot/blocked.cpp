@@ -3,7 +3,6 @@
 #include "core/text.hpp"
 #include "slot/leftovers.hpp"
 #include "slot/paths.hpp"
-#include "slot/sight.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
 
@@ -22,15 +21,14 @@ std::string user_for_people(uid_t user) {
     return user == 0 ? std::string("root") : core::cat("user ", user);
 }
 
-std::string holder_for_people(const SlotLocation& location, pid_t pid) {
-    std::string out = core::cat("process ", pid, " (", sys::command_line_for_people(pid));
-    const auto user = sys::user_of(pid);
+std::string leftover_for_people(const Leftover& leftover) {
+    std::string out = core::cat("process ", leftover.pid, " (", leftover.command);
+    const auto user = sys::user_of(leftover.pid);
     if (user && *user != ::geteuid())
-        out += core::cat(", of ", user_for_people(*user));
-    if (sys::is_doomed(pid))
+        out += core::cat(", of ", user_for_people(*user),
+                         ::geteuid() == 0 ? "" : ", whose processes this user may not signal");
+    if (sys::is_doomed(leftover.pid))
         out += ", was killed and has not ended yet";
-    if (!is_of_the_slots_user(location, pid))
-        out += core::cat(", whose directory this is not, so it was left alone; kill -KILL ", pid, " ends it");
     return out + ")";
 }
 
@@ -111,18 +109,34 @@ std::string hidden_for_people(const SlotLocation& location, const std::vector<Lo
 
 } // namespace
 
+std::string leftovers_for_people(const std::vector<Leftover>& leftovers) {
+    if (leftovers.empty())
+        return "a process that cannot be seen from here";
+    std::string out;
+    for (std::size_t i = 0; i < leftovers.size() && i < most_shown; ++i)
+        out += (i ? ", " : "") + leftover_for_people(leftovers[i]);
+    if (leftovers.size() > most_shown)
+        out += core::cat(" and ", leftovers.size() - most_shown, " more");
+    return out;
+}
+
 std::string holders_for_people(const SlotLocation& location, const std::vector<LostTree>& lost) {
-    const std::vector<pid_t> holders = sys::find_life_holders(lock_path(location));
+    std::vector<Leftover> holders;
+    std::string others; // that root did not touch
+    for (const pid_t pid : sys::find_life_holders(lock_path(location))) {
+        holders.push_back({.pid = pid, .command = sys::command_line_for_people(pid)});
+        if (!is_of_the_slots_user(location, pid))
+            others += core::cat(" ", pid);
+    }
     if (holders.empty())
         return ::geteuid() == 0 ? std::string("a process that cannot be seen from here (in another PID "
                                               "namespace, or the lock is in a message that nobody received)")
                                 : hidden_for_people(location, lost);
-    std::string out;
-    for (std::size_t i = 0; i < holders.size() && i < most_shown; ++i)
-        out += (i ? ", " : "") + holder_for_people(location, holders[i]);
-    if (holders.size() > most_shown)
-        out += core::cat(" and ", holders.size() - most_shown, " more");
-    return out;
+    return leftovers_for_people(holders) +
+           (others.empty()
+                ? ""
+                : core::cat(", left alone because the slot is another user's. If it is to end: kill -KILL",
+                            others));
 }
 
 std::string blocked_for_people(const SlotLocation& location, const std::vector<LostTree>& lost) {

@@ -16,7 +16,10 @@ struct LostTree {
     core::Identity keeper;
 };
 
-// "process 12 (sleep 60)", with the reason where there is one. Where none of the holders may be inspected:
+// "process 12 (sleep 60)", for each, with the reason for which it lives on where there is one.
+std::string leftovers_for_people(const std::vector<Leftover>& leftovers);
+
+// The same of those that hold life. Where none of the holders may be inspected:
 // that, the processes that it may be, and the command with which root ends it.
 std::string holders_for_people(const SlotLocation& location, const std::vector<LostTree>& lost = {});
 

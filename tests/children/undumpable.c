@@ -1,7 +1,7 @@
-/* Is not dumpable, as gpg-agent and ssh-agent are: of other users only root may look at its descriptors and
- * its environment, not even its own user may. With --orphan the first process is an ordinary one, and stays;
- * the undumpable one is a grandchild that belongs to whoever adopts orphans, in a session of its own with
- * --session. Reports the first process, and the grandchild. */
+/* Is not dumpable, as gpg-agent and ssh-agent are: only root may look at its descriptors and its environment,
+ * not even its own user may. With --child it has a child like itself. With --orphan the first process is an
+ * ordinary one, and stays; the undumpable one is a grandchild that belongs to whoever adopts orphans, in a
+ * session of its own with --session. Reports the first process, and the other. */
 #define _GNU_SOURCE
 #include "zoo.h"
 
@@ -18,7 +18,11 @@ int main(int argc, char** argv) {
     zoo_start(argc, argv);
     if (!zoo_flag("orphan")) {
         hide();
-        zoo_ready(0, NULL);
+        const bool with_child = zoo_flag("child");
+        const pid_t child = with_child ? zoo_fork() : 0;
+        if (with_child && child == 0)
+            zoo_idle();
+        zoo_ready(with_child ? 1 : 0, &child);
         zoo_idle();
     }
     int ends[2];

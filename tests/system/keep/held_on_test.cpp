@@ -36,6 +36,8 @@ const std::vector<Way> ways{
              return Words{"/usr/bin/env", "HOLDFAST_MARK=0123456789ab"} + user.animal("timer_holder");
          }},
     {.name = "NotDumpable", .command = [](const OrdinaryUser& user) { return user.animal("undumpable"); }},
+    {.name = "NotDumpableWithAChild",
+     .command = [](const OrdinaryUser& user) { return user.animal("undumpable", {"--child"}); }},
     {.name = "OfAnotherUserSeenByRoot",
      .needs_root = true,
      .command =
@@ -54,6 +56,10 @@ protected:
         user.kill_all_guards();
         ASSERT_TRUE(user.animals().front().alive()) << "or there would be nothing to end";
     }
+    void expect_all_ended() const {
+        for (const Other& animal : user.animals())
+            EXPECT_FALSE(animal.alive()) << "process " << animal.pid();
+    }
     Finished holdfast(const Words& words) const { return user.run(words, !GetParam().needs_root); }
     OrdinaryUser user;
 };
@@ -64,7 +70,7 @@ TEST_P(HeldOn, G11AStopEndsIt) {
     const auto stop = holdfast({"stop", "s"});
     EXPECT_TRUE(stop.status.exited_with(0)) << stop.err;
     EXPECT_EQ(stop.out, "stopped slot s\n");
-    EXPECT_FALSE(user.animals().front().alive()) << "said to be stopped";
+    expect_all_ended();
 }
 
 TEST_P(HeldOn, G2TheNextStartOfItsSlotEndsIt) {
@@ -75,7 +81,7 @@ TEST_P(HeldOn, G2TheNextStartOfItsSlotEndsIt) {
                                     "9s", "--", "/bin/echo", "it runs"});
         EXPECT_TRUE(next.status.exited_with(0)) << policy << ": " << next.err;
         EXPECT_EQ(next.out, "it runs\n");
-        EXPECT_FALSE(user.animals().front().alive());
+        expect_all_ended();
     }
 }
 
@@ -83,7 +89,7 @@ TEST_P(HeldOn, G4SoDoesAnyStartOfTheProfile) {
     leave();
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_TRUE(holdfast({"run", "--host", "none", "--", "/bin/true"}).status.exited_with(0));
-    EXPECT_FALSE(user.animals().front().alive());
+    expect_all_ended();
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, HeldOn, testing::ValuesIn(ways),
