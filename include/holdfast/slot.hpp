@@ -147,9 +147,10 @@ struct Acquired {
 };
 
 // Takes a slot under a policy. What a helper of `holdfast run` has left behind whose guards were both killed
-// is ended on the way; other leftovers of a dead owner are waited for, or ended under replace. Errors: held,
-// timed_out, orphaned (leftovers did not go), superseded, too_many_takeovers, unreachable, not_permitted,
-// survivors, unsafe_directory, cancelled, no_space, io.
+// is ended on the way; other leftovers of a dead owner are waited for, or ended under replace. What cannot be
+// ended, or not be found, is named at once (survivors), unless a wait was asked for. Errors: held, timed_out,
+// orphaned (leftovers did not go), superseded, too_many_takeovers, unreachable, not_permitted, survivors,
+// unsafe_directory, cancelled, no_space, io.
 Result<Acquired> acquire(const SlotLocation& location, const AcquireOptions& options);
 
 // Looks at one slot, or at all slots of a directory. Takes, writes and removes nothing.

@@ -9,6 +9,8 @@
 #include "registry/helper_logs.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
+#include "slot/ownership.hpp"
+#include "slot/paths.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/proc.hpp"
 #include "sys/starter.hpp"
@@ -277,6 +279,13 @@ void warn_of_unlisted(const Arguments& arguments, const Error& error) {
                        "them"));
 }
 
+// Whoever finds the slot without its guards learns from its record where to look for the tree.
+void tell_entry(Ownership& slot, const SlotLocation& entry, bool at_once) {
+    slot.state()->record.entry = slot::lock_path(entry);
+    if (at_once) // otherwise the word that it is ready follows, and takes it along
+        (void)slot.state()->write_record();
+}
+
 } // namespace
 
 std::span<const Option> run_options() {
@@ -314,6 +323,7 @@ int run_command(const Arguments& arguments) {
     if (options_for_front->host) {
         facts.host_pid = options_for_front->host->pid();
         facts.host_command = sys::command_line_for_people(facts.host_pid);
+        facts.host = sys::identify(*options_for_front->host).value_or(core::Identity{});
     }
     auto entry = registry::Entry::create(places->helpers, arguments.command,
                                          arguments.value("session").value_or(""), facts);
@@ -331,6 +341,9 @@ int run_command(const Arguments& arguments) {
         options_for_front->keeper.log = *path;
         (void)entry->update([&](core::HelperFacts& changed) { changed.log = *path; });
     }
+    if (slot->ownership)
+        tell_entry(*slot->ownership, entry->ownership().location(),
+                   options_for_front->readiness == keep::Readiness::notify);
     // A long wait lies behind us, perhaps. Nothing is started for nobody.
     if (slot->host && slot->host->gone())
         return fail_with(host_went(arguments).error());

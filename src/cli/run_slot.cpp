@@ -124,7 +124,9 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     options->before_long_wait = sys::drop_code_pages; // it may be one of hours
     // What guards that are killed while we wait leave behind is ended in its turn.
     auto acquired = registry::acquire_telling(
-        location, *options, [&events](const auto& swept) { registry::tell_of_swept(events, swept); });
+        location, *options,
+        {.swept = [&events](const auto& swept) { registry::tell_of_swept(events, swept); },
+         .blocked = [](const std::string& by) { complain(core::cat(by, "; waiting for its end")); }});
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)
             events.append({.unix_ms = 0,

@@ -7,6 +7,8 @@
 #include "cli/watching.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
+#include "registry/behind_slot.hpp"
+#include "slot/blocked.hpp"
 #include "sys/proc.hpp"
 
 #include <cstdlib>
@@ -36,6 +38,8 @@ std::string owner_cell(const SlotInfo& info) {
         return "other namespace";
     if (info.state == SlotState::owned)
         return std::to_string(info.owner_pid);
+    if (info.state == SlotState::orphaned && info.leftovers.empty())
+        return "not to be seen";
     if (info.state == SlotState::orphaned)
         return core::cat(info.leftovers.size(), " left");
     return "-";
@@ -83,7 +87,7 @@ std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
     return table.text();
 }
 
-std::string status_text(const SlotInfo& info) {
+std::string status_text(const SlotInfo& info, const SlotLocation& location) {
     std::string out = core::cat(info.name, ": ", name_of(info.state));
     auto line = [&out](std::string_view name, std::string_view value) {
         if (!value.empty())
@@ -108,6 +112,9 @@ std::string status_text(const SlotInfo& info) {
     }
     for (const Leftover& leftover : info.leftovers)
         line("left over", core::cat("process ", leftover.pid, " (", leftover.command, ")"));
+    if (info.state == SlotState::orphaned && info.leftovers.empty())
+        line("held by", slot::holders_for_people(
+                            location, registry::lost_trees(registry::named_behind(location, info.epoch))));
     if (info.state == SlotState::orphaned)
         line("to do",
              core::cat("the next start sees to them (--if-held replace ends them), or end them now: holdfast stop ", info.name));
@@ -150,13 +157,14 @@ int status_command(const Arguments& arguments) {
     auto directory = slot_directory(arguments);
     if (!directory)
         return fail_with(directory.error());
-    auto info = query({.directory = *directory, .name = arguments.words[0]});
+    const SlotLocation location{.directory = *directory, .name = arguments.words[0]};
+    auto info = query(location);
     if (!info)
         return fail_with(info.error());
     int code = info->state == SlotState::owned      ? exit_ok
                : info->state == SlotState::orphaned ? exit_orphaned_state
                                                     : exit_not_running;
-    return answer(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info), code);
+    return answer(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info, location), code);
 }
 
 int wait_command(const Arguments& arguments) {

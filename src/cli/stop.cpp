@@ -12,9 +12,12 @@
 #include "registry/entry.hpp"
 #include "registry/events.hpp"
 #include "registry/tree_ender.hpp"
+#include "slot/blocked.hpp"
+#include "slot/paths.hpp"
 #include "slot/sight.hpp"
 #include "slot/stopping.hpp"
 #include "sys/clock.hpp"
+#include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
@@ -110,7 +113,7 @@ public:
         if (stopped->successor)
             if (auto cleared = wait_for(target.location, WaitFor::free, clearing_takes_at_most); !cleared)
                 return std::unexpected(cleared.error());
-        stopped->successor = next_in_its_slot(target);
+        stopped->successor.reset();
         return stopped;
     }
 
@@ -130,21 +133,32 @@ private:
                         .status = {}});
         return false;
     }
-    // Who waited for the slot of a helper, and has it now.
-    static std::optional<SlotInfo> next_in_its_slot(const StopTarget& target) {
-        if (!target.slot)
-            return std::nullopt;
-        auto now = query({.directory = target.slot_directory, .name = target.slot->name});
-        if (!now || now->state != SlotState::owned || now->epoch == target.slot->epoch)
-            return std::nullopt;
-        return std::move(*now);
-    }
 
     std::optional<Millis> grace_;
     const registry::EventLog& events_;
     std::int64_t asked_at_ = 0; // boot time in ms
     std::vector<std::optional<slot::Stopping>> ones_;
 };
+
+// What to name to a person: the slot, when the helper was named by it.
+SlotLocation place_for_people(const StopTarget& target) {
+    return target.slot ? SlotLocation{.directory = target.slot_directory, .name = target.slot->name}
+                       : target.location;
+}
+
+// The helper is gone. What its tree has left may hold its slot and nothing else. With that gone, whoever owns
+// the slot now is one that waited.
+Result<Stopped> end_rest_of_slot(const StopTarget& target, StopOptions how, Stopped stopped) {
+    how.epoch = target.slot->epoch;
+    const SlotLocation slot = place_for_people(target);
+    auto rest = stop_slot(slot, how);
+    if (!rest && (rest.error().code == Errc::orphaned || rest.error().code == Errc::survivors))
+        return fail(rest.error().code, slot::blocked_for_people(slot, target.lost));
+    if (!rest)
+        return rest;
+    stopped.successor = std::move(rest->successor);
+    return stopped;
+}
 
 // As the next start would.
 Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry::EventLog& events) {
@@ -160,6 +174,12 @@ Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry
              .pid = ended->second.front(),
              .reason = core::cat("stopped; both its guards were gone; ", ended->second.size(), " processes"),
              .status = {}});
+    // Whoever holds its life lives, found or not.
+    if (auto sight = sys::LockFile::look(slot::lock_path(target.location));
+        target.abandoned->spare.empty() && sight && sight->life_held && !sight->owned)
+        return fail(Errc::survivors,
+                    core::cat(target.shown, " could not be ended: its life is still held by ",
+                              slot::holders_for_people(place_for_people(target), target.lost)));
     std::vector<Leftover> survivors;
     for (const sys::PidFd& process : left.take_survivors())
         survivors.push_back({.pid = process.pid(), .command = sys::command_line_for_people(process.pid())});
@@ -217,6 +237,8 @@ int stop_command(const Arguments& arguments) {
         auto stopped = target.registered  ? registered.finish(at, target)
                        : target.abandoned ? end_abandoned(target, how.now, events)
                                           : owners.finish(at, target);
+        if (stopped && target.slot)
+            stopped = end_rest_of_slot(target, how, std::move(*stopped));
         if (arguments.has("json"))
             answers.push_back(to_json_object(target, stopped));
         else if (stopped)

@@ -3,7 +3,9 @@
 #include "cli/settings.hpp"
 #include "core/names.hpp"
 #include "core/text.hpp"
+#include "registry/behind_slot.hpp"
 #include "registry/listing.hpp"
+#include "sys/proc.hpp"
 
 #include <algorithm>
 
@@ -13,6 +15,15 @@ using registry::Helper;
 
 namespace {
 
+// Nobody guards it: it is ended as the next start would.
+void abandon(StopTarget& target, const core::HelperFacts& facts) {
+    target.abandoned = {.id = target.location.name,
+                        .spare = facts.spare,
+                        .cgroup_place = facts.cgroup_place,
+                        .helper = facts.helper};
+    target.lost = {{.id = target.location.name, .helper = facts.helper, .keeper = facts.keeper}};
+}
+
 StopTarget target_of(const Helper& helper, const std::string& directory) {
     StopTarget target{.location = {.directory = directory, .name = helper.id},
                       .shown = core::cat(helper.facts.label, " (", helper.id, ")"),
@@ -21,8 +32,7 @@ StopTarget target_of(const Helper& helper, const std::string& directory) {
     if (helper.facts.registered)
         target.registered = helper.facts.helper;
     else if (helper.abandoned)
-        target.abandoned = {
-            .id = helper.id, .spare = helper.facts.spare, .cgroup_place = helper.facts.cgroup_place};
+        abandon(target, helper.facts);
     else
         target.plan = core::parse_stop_plan(helper.facts.stop_plan).value_or(core::default_stop_plan());
     return target;
@@ -33,24 +43,51 @@ bool can_be_stopped(const Helper& helper) {
     return !helper.facts.registered || helper.alive || helper.elsewhere;
 }
 
-bool share_a_leftover(const SlotInfo& one, const SlotInfo& other) {
-    return std::ranges::any_of(one.leftovers, [&](const Leftover& mine) {
-        return std::ranges::any_of(other.leftovers,
-                                   [&](const Leftover& theirs) { return theirs.pid == mine.pid; });
-    });
-}
-
-// Whose slot it is, when `holdfast run` took it for a helper. One that has lost both its guards is known by
-// what it left: it holds the life of the entry as well, and by the entry those are found that hold neither.
+// Whose slot it is, when `holdfast run` took it for a helper.
 const Helper* owner_of(const SlotInfo& slot, const std::vector<Helper>& helpers) {
     auto found = std::ranges::find_if(helpers, [&](const Helper& helper) {
-        if (helper.facts.slot != slot.name)
-            return false;
-        return slot.state == SlotState::orphaned
-                   ? helper.abandoned && share_a_leftover(helper.info, slot)
-                   : helper.info.state == SlotState::owned && helper.info.owner_pid == slot.owner_pid;
+        return helper.facts.slot == slot.name && slot.state == SlotState::owned &&
+               helper.info.state == SlotState::owned && helper.info.owner_pid == slot.owner_pid;
     });
     return found == helpers.end() ? nullptr : &*found;
+}
+
+// A slot that was found, with the helper behind it: that goes with its slot, and by its plan. One that has
+// lost both its guards is known by what its front and its leftovers say, whatever profile it is of.
+StopTarget target_of(const SlotLocation& slot, const SlotInfo& info, const Helper* owner,
+                     const std::string& helpers) {
+    StopTarget out = owner ? target_of(*owner, helpers) : StopTarget{.location = slot, .epoch = info.epoch};
+    if (info.state == SlotState::orphaned)
+        for (const registry::BehindSlot& behind : registry::all_behind(slot, info.epoch)) {
+            auto entry = query(behind.entry);
+            auto keeper = sys::open_same(behind.facts.keeper);
+            if (!entry || entry->state == SlotState::owned || keeper ||
+                keeper.error().code == Errc::unreachable)
+                continue;
+            out = {.location = behind.entry, .label = behind.facts.label, .epoch = entry->epoch};
+            abandon(out, behind.facts);
+            break;
+        }
+    out.shown = core::cat("slot ", slot.name);
+    if (owner || out.abandoned) {
+        out.slot = info;
+        out.slot_directory = slot.directory;
+    }
+    return out;
+}
+
+// One that was named as a helper already is not ended twice, but its slot is asked about, too.
+void add_slot(StopTarget target, std::vector<StopTarget>& out) {
+    auto same = std::ranges::find_if(out, [&](const StopTarget& one) {
+        return one.location.directory == target.location.directory &&
+               one.location.name == target.location.name;
+    });
+    if (same == out.end()) {
+        out.push_back(std::move(target));
+    } else {
+        same->slot = std::move(target.slot);
+        same->slot_directory = std::move(target.slot_directory);
+    }
 }
 
 } // namespace
@@ -93,18 +130,10 @@ Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
             if (!info)
                 return std::unexpected(info.error());
             known = known || info->epoch != 0;
-            // The slot of a helper goes with it, and by its plan.
             const Helper* owner = owner_of(*info, *helpers);
-            StopTarget target =
-                owner ? target_of(*owner, places->helpers)
-                      : StopTarget{.location = {.directory = *directory, .name = word}, .epoch = info->epoch};
-            target.shown = core::cat("slot ", word);
-            if (owner) {
-                target.slot = *info;
-                target.slot_directory = *directory;
-            }
             if (info->state != SlotState::free && std::ranges::find(meant, owner) == meant.end())
-                out.push_back(std::move(target));
+                add_slot(target_of({.directory = *directory, .name = word}, *info, owner, places->helpers),
+                         out);
         }
         if (out.size() == before && !known && std::ranges::count_if(*helpers, [&](const Helper& helper) {
                                                   return helper.id.starts_with(word);

@@ -41,6 +41,8 @@ json::object to_json_object(const HelperFacts& facts) {
     out["process"] = to_json_object(facts.helper);
     out["keeper"] = to_json_object(facts.keeper);
     out["host_pid"] = facts.host_pid;
+    if (facts.host.pid > 0)
+        out["host"] = to_json_object(facts.host);
     out["host_command"] = facts.host_command;
     out["task"] = facts.task;
     out["restarts"] = facts.restarts;
@@ -65,6 +67,8 @@ HelperFacts helper_facts_from(const json::object& object) {
     if (const json::object* keeper = object_field(object, "keeper"))
         out.keeper = identity_from(*keeper);
     out.host_pid = pid_field(object, "host_pid");
+    if (const json::object* host = object_field(object, "host"))
+        out.host = identity_from(*host);
     out.host_command = text_field(object, "host_command");
     out.task = text_field(object, "task");
     out.restarts = static_cast<std::uint32_t>(unsigned_field(object, "restarts"));

@@ -16,6 +16,7 @@ struct HelperFacts {
     Identity helper;   // the command itself; pid 0 while there is none
     Identity keeper;
     int host_pid = 0;
+    Identity host; // the same, as it was seen at the start; pid 0 while unknown
     std::string host_command;
     std::string task;
     std::uint32_t restarts = 0;

@@ -28,6 +28,8 @@ std::string to_json(const Record& record) {
     for (std::int64_t at : record.takeovers)
         takeovers.emplace_back(at);
     out["takeovers"] = std::move(takeovers);
+    if (!record.entry.empty())
+        out["entry"] = record.entry;
     if (record.helper)
         out["helper"] = to_json_object(*record.helper);
     out["whole"] = record.written;
@@ -68,6 +70,7 @@ std::optional<Record> record_from_json(std::string_view text) {
         for (const json::value& at : list->get_array())
             if (at.is_int64())
                 out.takeovers.push_back(at.get_int64());
+    out.entry = text_field(*object, "entry");
     if (const json::object* helper = object_field(*object, "helper"))
         out.helper = helper_facts_from(*helper);
     return out;

@@ -39,6 +39,7 @@ struct Record {
     std::string session;
     std::vector<std::int64_t> takeovers; // boot times in ms of the takeovers that led here, newest last
     std::optional<HelperFacts> helper;   // only in the registry's records
+    std::string entry; // of a slot that `holdfast run` took: the lock file of its helper's entry
 
     bool operator==(const Record&) const = default;
 };

@@ -1,69 +1,57 @@
 #include "registry/acquire.hpp"
 
+#include "registry/behind_slot.hpp"
+#include "registry/stopped_guards.hpp"
 #include "slot/contender.hpp"
 #include "slot/paths.hpp"
-#include "slot/sight.hpp"
-#include "sys/directories.hpp"
-#include "sys/lock_holders.hpp"
+#include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 
 namespace holdfast::registry {
 
-namespace {
-
-// The helper that an entry is of, if it runs as owner of this slot. The record is believed as far as it leads
-// to nobody but the dead: sweep() asks the kernel for everything else.
-std::optional<core::HelperFacts> helper_of(const SlotLocation& entry, const SlotLocation& slot) {
-    auto record = slot::read_record(entry);
-    if (!record || !record->helper || record->helper->registered || record->helper->slot != slot.name)
-        return std::nullopt;
-    return std::move(record->helper);
-}
-
-// Entries by their directories, of which one of the slot's leftovers holds the life.
-std::map<std::string, std::set<std::string>> entries_behind(const SlotLocation& slot) {
-    std::map<std::string, std::set<std::string>> out;
-    const std::string own = slot::lock_path(slot);
-    for (const pid_t pid : sys::find_life_holders(own))
-        for (const std::string& path : sys::lives_held_by(pid)) {
-            const std::size_t name = path.rfind('/') + 1;
-            if (name == 0 || path == own || !path.ends_with(slot::lock_suffix))
-                continue;
-            const SlotLocation entry{.directory = path.substr(0, name - 1),
-                                     .name =
-                                         path.substr(name, path.size() - name - slot::lock_suffix.size())};
-            if (helper_of(entry, slot) && sys::check_private_directory(entry.directory))
-                out[entry.directory].insert(entry.name);
-        }
-    return out;
-}
-
-} // namespace
-
-std::vector<sys::PidFd> end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
-    std::vector<sys::PidFd> keepers;
-    for (const auto& [directory, ids] : entries_behind(slot)) {
+slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
+    slot::Tended out;
+    const auto sight = sys::LockFile::look(slot::lock_path(slot));
+    if (!sight)
+        return out;
+    const std::vector<BehindSlot> behind = all_behind(slot, sight->epoch);
+    bool elsewhere = false;
+    std::map<std::string, std::set<std::string>> by_directory;
+    for (const BehindSlot& one : behind) {
+        by_directory[one.entry.directory].insert(one.entry.name);
         // Held before it is asked who still guards: one that dies in between is then heard of by its pidfd, and
         // not missed by both.
-        for (const std::string& id : ids)
-            if (auto helper = helper_of({.directory = directory, .name = id}, slot))
-                if (auto keeper = sys::open_same(helper->keeper))
-                    keepers.push_back(std::move(*keeper));
+        auto keeper = sys::open_same(one.facts.keeper);
+        if (keeper)
+            out.guards.push_back(std::move(*keeper));
+        else if (keeper.error().code == Errc::unreachable)
+            elsewhere = true; // in another container it may well live
+    }
+    for (const auto& [directory, ids] : by_directory) {
         auto swept = sweep(directory, &ids);
         if (told && !swept.empty())
             told(swept);
     }
-    return keepers;
+    out.lost = lost_trees(behind);
+    out.unguarded = !behind.empty() && !elsewhere && std::ranges::all_of(out.guards, &sys::PidFd::ended);
+    if (out.unguarded)
+        out.guards.clear();
+    return out;
 }
 
 Result<Acquired> acquire_telling(const SlotLocation& location, const AcquireOptions& options,
-                                 ToldOfSwept told) {
+                                 AcquireTold told) {
     slot::Purpose purpose;
-    purpose.end_unguarded = [location, told = std::move(told)] { return end_unguarded(location, told); };
+    purpose.end_unguarded = [location, swept = std::move(told.swept)] {
+        return end_unguarded(location, swept);
+    };
+    purpose.look_after_owner = [location](std::uint64_t epoch) { return look_after_owner(location, epoch); };
+    purpose.tell_blocked = std::move(told.blocked);
     return slot::Contender(location, options, std::move(purpose)).run();
 }
 

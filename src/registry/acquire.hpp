@@ -4,22 +4,29 @@
 
 #include "holdfast/slot.hpp"
 #include "registry/sweep.hpp"
-#include "sys/pidfd.hpp"
+#include "slot/tending.hpp"
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace holdfast::registry {
 
 using ToldOfSwept = std::function<void(const std::vector<Swept>&)>;
 
-// The leftovers of a slot themselves say whose they are: who holds its life as part of a helper's tree holds
-// the life of the helper's entry as well, in whatever profile that is. Sweeps the entries whose keeper is
-// dead, and returns the keepers that live: when one of them has ended, it is time to ask again.
-std::vector<sys::PidFd> end_unguarded(const SlotLocation& slot, const ToldOfSwept& told);
+// The slot's record and its leftovers themselves say whose they are: who holds its life as part of a helper's
+// tree holds the life of the helper's entry as well, in whatever profile that is. Sweeps the entries whose
+// keeper is dead, and returns the keepers that live: when one of them has ended, it is time to ask again.
+slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told);
 
-// holdfast::acquire(), which tells of what it ended on the way.
+// What acquire_telling() tells of on the way. Each may be empty.
+struct AcquireTold {
+    ToldOfSwept swept = {};
+    std::function<void(const std::string&)> blocked = {}; // slot::Purpose::tell_blocked
+};
+
+// holdfast::acquire(), which tells.
 Result<Acquired> acquire_telling(const SlotLocation& location, const AcquireOptions& options,
-                                 ToldOfSwept told);
+                                 AcquireTold told);
 
 } // namespace holdfast::registry

@@ -15,6 +15,7 @@ namespace holdfast::registry {
 
 namespace {
 void remove_files(const SlotLocation& entry) {
+    ::unlink(stuck_note_path(entry).c_str());
     ::unlink(slot::record_path(entry).c_str());
     ::unlink((slot::record_path(entry) + ".tmp").c_str());
     ::unlink(slot::lock_path(entry).c_str());
@@ -110,6 +111,10 @@ void remove_unowned(const std::string& directory, const std::string& id) {
     // another.
     if (auto mine = claim_unowned(directory, id))
         remove_files(mine->location());
+}
+
+std::string stuck_note_path(const SlotLocation& entry) {
+    return core::cat(entry.directory, '/', entry.name, ".stuck");
 }
 
 void remove_files(const Ownership& mine) {

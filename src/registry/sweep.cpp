@@ -5,8 +5,12 @@
 #include "registry/entry.hpp"
 #include "registry/left_behind.hpp"
 #include "registry/listing.hpp"
+#include "registry/stopped_guards.hpp"
+#include "sys/clock.hpp"
 #include "sys/proc.hpp"
+#include "sys/whole_file.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 namespace holdfast::registry {
@@ -15,6 +19,20 @@ namespace {
 
 constexpr std::chrono::milliseconds patience{10000};
 constexpr std::int64_t keep_registered_ms = 86'400'000;
+constexpr std::int64_t just_now = 1000; // ms
+constexpr std::int64_t a_while = 60'000;
+
+// When something was left of it that could not be ended: boot time in ms. A file beside the entry's own,
+// since nobody can own the entry and write its record.
+void note_stuck(const SlotLocation& entry) {
+    (void)sys::put_whole(stuck_note_path(entry), std::to_string(sys::boottime_ms()));
+}
+
+bool was_stuck(const SlotLocation& entry, std::int64_t within_ms) {
+    const auto text = sys::read_small_file(stuck_note_path(entry), 64);
+    const std::int64_t age = text ? sys::boottime_ms() - std::strtoll(text->c_str(), nullptr, 10) : -1;
+    return age >= 0 && age < within_ms; // one of an earlier boot is of another clock
+}
 
 // Registered entries are their hosts' business: the next start of the host adopts or ends what they name.
 // Only what no host came back for in a day, or since the last boot, and whose process is gone as well, is
@@ -58,7 +76,12 @@ std::vector<Swept> sweep(const std::string& directory, const std::set<std::strin
             remove_unowned(directory, helper.id);
             continue;
         }
+        if (helper.info.owner_stopped && !helper.facts.registered && host_is_dead(helper.facts))
+            continue_guards({.directory = directory, .name = helper.id}, helper.info.epoch, helper.facts);
         if (helper.info.state == SlotState::owned || helper.facts.registered || !keeper_gone(helper))
+            continue;
+        if (helper.info.state == SlotState::orphaned &&
+            was_stuck({.directory = directory, .name = helper.id}, only ? just_now : a_while))
             continue;
         if (helper.info.state == SlotState::free) {
             // A lock that is free may be history, or a starter that made the file this very moment. Only
@@ -73,10 +96,14 @@ std::vector<Swept> sweep(const std::string& directory, const std::set<std::strin
     }
     std::vector<DeadEntry> entries;
     for (const Helper& helper : dead)
-        entries.push_back(
-            {.id = helper.id, .spare = helper.facts.spare, .cgroup_place = helper.facts.cgroup_place});
+        entries.push_back({.id = helper.id,
+                           .spare = helper.facts.spare,
+                           .cgroup_place = helper.facts.cgroup_place,
+                           .helper = helper.facts.helper});
     LeftBehind left(directory, std::move(entries));
     left.end();
+    for (const std::string& id : left.stuck())
+        note_stuck({.directory = directory, .name = id});
     for (const Ownership& mine : claimed)
         if (!left.stuck().contains(mine.location().name))
             remove_files(mine);

@@ -19,8 +19,10 @@ struct Swept {
 // Entries whose keeper is dead: every process that holds their life or carries their mark is sent TERM and
 // CONT, given 2 s, then KILL, each by pidfd; what is in their cgroup is killed, wherever that was made; then
 // the entry is removed, unless something is left there. Entries whose keeper lives
-// are left to it; one that is stopped is continued. Quick when there is nothing to do: one lock question per
-// entry. `only`: these entries, not all.
+// are left to it; one that is stopped is continued, and so is a front whose host is dead. Quick when there is
+// nothing to do: one lock question per entry. An entry of which something is left that could not be ended is
+// noted, and passed over for a minute: a start that has no need of it does not search for it again. `only`:
+// these entries, not all, and noted or not, unless that was within the last second.
 std::vector<Swept> sweep(const std::string& directory, const std::set<std::string>* only = nullptr);
 
 // Into the event log, those of which something had to be ended.

@@ -38,7 +38,7 @@ Contender::Contender(SlotLocation location, AcquireOptions options, Purpose purp
 Result<Acquired> Contender::run() {
     if (auto ok = core::check_slot_name(location_.name); !ok)
         return std::unexpected(ok.error());
-    if (auto ok = sys::check_private_directory(location_.directory); !ok)
+    if (auto ok = sys::check_private_directory(location_.directory, !purpose_.take); !ok)
         return std::unexpected(ok.error());
     bool for_ever = options_.if_held == IfHeld::wait || options_.if_held == IfHeld::replace;
     if (!purpose_.take) // as long as somebody may be inside the door; who was asked has a time of its own
@@ -89,6 +89,8 @@ Seen Contender::carry_out(Do effect) {
         if (owner_ && !purpose_.take)
             (void)owner_->wait_ended(sys::Deadline::in(last_instant));
         owner_.reset();
+        host_.reset();
+        host_gone_ = false;
         grace_ = {};
         return start_waiting(LockByte::door, false);
     case Do::reopen:
@@ -100,21 +102,18 @@ Seen Contender::carry_out(Do effect) {
     case Do::term_leftovers:
         found_anybody_ = true;
         // Of these, life is not the only sign: who holds nothing is found by its mark.
-        if (purpose_.end_unguarded)
-            (void)purpose_.end_unguarded();
+        if (purpose_.end_unguarded && ends_ != sight_.epoch)
+            lost_ = purpose_.end_unguarded().lost;
         leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
         ask_all(leftovers_);
         // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says.
-        grace_ = sys::Deadline::in(options_.grace);
+        grace_ = sys::Deadline::in(leftovers_.empty() ? std::min(options_.grace, purpose_.unseen)
+                                                      : options_.grace);
         deadline_ = sys::Deadline::never();
         return start_waiting(LockByte::life, false);
     case Do::kill_leftovers:
-        leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
+        hold_those_to_kill();
         kill_all(leftovers_);
-        if (last_seen_ == Seen::grace_over) {
-            grace_ = {};
-            deadline_ = sys::Deadline::in(purpose_.patience);
-        }
         return wait_for_news();
     case Do::leave_door_wait:
         found_anybody_ = true;
@@ -156,7 +155,22 @@ Seen Contender::look_inside() {
     bool not_meant = purpose_.epoch && sight_.epoch != *purpose_.epoch;
     if (!sight_.life_held || not_meant)
         return Seen::nobody;
-    return options_.if_held == IfHeld::replace ? Seen::leftovers_end : Seen::leftovers_wait;
+    return options_.if_held == IfHeld::replace || ends_ == sight_.epoch ? Seen::leftovers_end
+                                                                        : Seen::leftovers_wait;
+}
+
+// Who is seen has the time that KILL may take; where nobody is, more of the same would bring nothing.
+void Contender::hold_those_to_kill() {
+    leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
+    if (last_seen_ == Seen::grace_over) {
+        grace_ = {};
+        killing_until_ = sys::Deadline::in(purpose_.patience);
+        some_to_kill_.reset();
+    }
+    const bool some = !leftovers_.empty();
+    if (some_to_kill_ != some)
+        deadline_ = some ? killing_until_ : killing_until_.earlier(sys::Deadline::in(purpose_.unseen));
+    some_to_kill_ = some;
 }
 
 Seen Contender::look_outside() {
@@ -169,7 +183,7 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     case IfHeld::refuse:
     case IfHeld::attach:
         // One that is leaving is no healthy owner: who attached to it would be alone in a moment.
-        return is_leaving(sight) ? Seen::owner_wait : Seen::owner_let_be;
+        return is_leaving(sight) || works_for_nobody(sight) ? Seen::owner_wait : Seen::owner_let_be;
     case IfHeld::wait:
         return Seen::owner_wait;
     case IfHeld::replace:
@@ -196,6 +210,10 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
 bool Contender::is_leaving(const sys::LockSight& sight) const {
     auto record = read_record(location_);
     return record && record->epoch == sight.epoch && record->phase == Phase::draining;
+}
+
+bool Contender::works_for_nobody(const sys::LockSight& sight) const {
+    return purpose_.look_after_owner && purpose_.look_after_owner(sight.epoch).gone;
 }
 
 // A short stay inside the door, for signalling: an owner lets go of its slot inside the door as well, so that

@@ -7,12 +7,14 @@
 #include "core/takeover.hpp"
 #include "holdfast/slot.hpp"
 #include "slot/door.hpp"
+#include "slot/tending.hpp"
 #include "sys/file_watch.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace holdfast::slot {
@@ -36,7 +38,14 @@ struct Purpose {
     std::optional<std::int64_t> asked_at = {};
     // Ends those of the slot's leftovers that nobody guards any more, and returns the guards of the others:
     // when one of those has ended, it is asked again. Without it leftovers are waited for, whoever they are.
-    std::function<std::vector<sys::PidFd>()> end_unguarded = {};
+    std::function<Tended()> end_unguarded = {};
+    // Asks for the host of the owner of that epoch. When it is dead, continues the owner and its keeper if a
+    // signal has stopped them: they would never hear of it.
+    std::function<OwnersHost(std::uint64_t)> look_after_owner = {};
+    // Told once what holds the slot, when a wait that the caller asked for may never end by itself.
+    std::function<void(const std::string&)> tell_blocked = {};
+    // So long those are looked for that hold life and cannot be seen.
+    Millis unseen{250};
     // Told of each cell of the protocol's table that is carried out, before it is.
     std::function<void(core::SlotStep, core::Seen)> observe = {};
 };
@@ -59,6 +68,9 @@ private:
     bool enter_door_briefly();
     core::Seen wait_for_news();
     core::Seen see_to_leftovers();
+    std::optional<core::Seen> end_or_name_unguarded();
+    void look_after_owner();
+    void hold_those_to_kill();
     bool watch_owner();
     bool watch_directory();
     core::Seen take();
@@ -69,10 +81,12 @@ private:
     core::Seen start_waiting(sys::LockByte byte, bool shared);
     [[nodiscard]] bool wants_every_word() const;
     void leave_door();
+    [[nodiscard]] bool works_for_nobody(const sys::LockSight& sight) const;
     [[nodiscard]] bool is_leaving(const sys::LockSight& sight) const;
     [[nodiscard]] bool asked_before(int signal) const;
     [[nodiscard]] sys::Deadline end_of_grace(bool asked_before) const;
     bool identify_self();
+    bool outwait_readers(); // of life; false: error_ says why, or it was cancelled
     std::unexpected<Error> reason();
 
     SlotLocation location_;
@@ -96,6 +110,12 @@ private:
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
     std::vector<sys::PidFd> guards_;       // of leftovers that are waited for
+    std::vector<LostTree> lost_;           // whose leftovers they are
+    std::optional<std::uint64_t> ends_;    // the epoch whose leftovers nobody guards: the policy is not asked
+    std::optional<sys::PidFd> host_;       // of the owner that is waited for
+    bool host_gone_ = false;
+    sys::Deadline killing_until_;
+    std::optional<bool> some_to_kill_;     // when it was looked last
     std::optional<std::uint64_t> seen_to_; // the epoch of which nothing unguarded is left
     std::optional<core::Identity> self_;   // found out before a wait, so that it is there when the slot is
     sys::Deadline deadline_;               // of the whole wait

@@ -39,10 +39,9 @@ std::unexpected<Error> Contender::reason() {
     }
     if (info.state == SlotState::orphaned) {
         bool killed = step_ == SlotStep::left && !leftovers_.empty();
-        return fail(killed ? Errc::survivors : Errc::orphaned,
-                    core::cat(slot, "has lost its owner, but is still held by what that owner started: ",
-                              leftovers_for_people(info.leftovers),
-                              killed ? ", which did not end after KILL" : ""));
+        return fail(
+            killed ? Errc::survivors : Errc::orphaned,
+            core::cat(blocked_for_people(location_, lost_), killed ? ", which did not end after KILL" : ""));
     }
     if (info.state == SlotState::owned)
         return fail(Errc::timed_out, core::cat(slot, "is still held by ", owner_for_people(info)));

@@ -7,8 +7,6 @@
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
 
-#include <poll.h>
-
 namespace holdfast::slot {
 
 using core::Seen;
@@ -48,16 +46,8 @@ Seen Contender::take() {
              .message = core::cat("somebody locks ", lock_->path(), " without following the slot protocol")});
     auto life = lock_->try_lock(LockByte::life);
     if (life && !*life) {
-        // No writer holds it, or we would not be here: a waiter holds a read lock for an instant.
-        auto waiter = lock_->wait_for(LockByte::life, false);
-        if (!waiter)
-            return fail_with(std::move(waiter.error()));
-        pollfd one{.fd = waiter->fd(), .events = POLLIN, .revents = 0};
-        while (::poll(&one, 1, -1) < 0 && errno == EINTR) {
-        }
-        if (auto accepted = waiter->accept(); !accepted)
-            return fail_with(std::move(accepted.error()));
-        lock_->note_taken(LockByte::life);
+        if (!outwait_readers())
+            return error_ ? Seen::deadline : cancelled();
     } else if (!life) {
         return fail_with(std::move(life.error()));
     }

@@ -3,10 +3,13 @@
 #include "slot/contender.hpp"
 #include "slot/paths.hpp"
 #include "sys/errors.hpp"
+#include "sys/lock_holders.hpp"
+#include "sys/proc.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace holdfast::slot {
@@ -19,6 +22,8 @@ namespace {
 
 constexpr Millis own_turn{50};    // between looks at what another thread of ours has come to
 constexpr int grant_on_its_way_ms = 20;
+constexpr Millis look_for_unseen{50};    // that hold life and were not found
+constexpr Millis look_for_stopped{1000}; // the kernel does not tell who is not their parent
 constexpr Millis look_again{250}; // only where the machine has no inotify instance left for us
 
 } // namespace
@@ -116,7 +121,17 @@ bool Contender::watch_owner() {
         return false;
     if (process)
         owner_ = std::move(*process);
+    look_after_owner();
     return true;
+}
+
+// An owner that is stopped does not hear that its host has died, and would hold the slot for ever.
+void Contender::look_after_owner() {
+    if (!purpose_.look_after_owner || !owner_ || step_ != SlotStep::waiting)
+        return;
+    OwnersHost host = purpose_.look_after_owner(sight_.epoch);
+    host_ = std::move(host.alive);
+    host_gone_ = host.gone;
 }
 
 Seen Contender::see_to_leftovers() {
@@ -133,9 +148,37 @@ Seen Contender::see_to_leftovers() {
     // through all descriptors.
     if (purpose_.end_unguarded && sight_.life_held && seen_to_ != sight_.epoch) {
         seen_to_ = sight_.epoch;
-        guards_ = purpose_.end_unguarded();
+        if (auto seen = end_or_name_unguarded())
+            return *seen;
     }
     return waiter_ ? wait_for_news() : start_waiting(LockByte::life, true);
+}
+
+// Nothing when there is somebody to wait for. Who has no guard any more goes by what we do, or not at all.
+std::optional<Seen> Contender::end_or_name_unguarded() {
+    Tended tended = purpose_.end_unguarded();
+    guards_ = std::move(tended.guards);
+    lost_ = std::move(tended.lost);
+    sight_ = lock_->look();
+    if (!tended.unguarded || sight_.owned || !sight_.life_held)
+        return std::nullopt;
+    // Those that are seen hold life by a descriptor of this tree. They are ended inside the door.
+    const std::vector<pid_t> holders = sys::find_life_holders(lock_path(location_));
+    if (ends_ != sight_.epoch &&
+        std::ranges::any_of(holders, [](pid_t pid) { return !sys::is_doomed(pid); })) {
+        ends_ = sight_.epoch;
+        return Seen::life_free; // the way to the door
+    }
+    std::string blocked = blocked_for_people(location_, lost_);
+    // Between our question and these lines the last of them may have ended.
+    sight_ = lock_->look();
+    if (sight_.owned || !sight_.life_held)
+        return std::nullopt;
+    if (options_.if_held != IfHeld::wait && !options_.wait)
+        return fail_with({.code = Errc::survivors, .message = std::move(blocked)});
+    if (purpose_.tell_blocked)
+        purpose_.tell_blocked(blocked);
+    return std::nullopt;
 }
 
 Seen Contender::wait_for_news() {
@@ -151,6 +194,7 @@ Seen Contender::wait_for_news() {
         int at_waiter = add(waiter_ ? waiter_->fd() : -1);
         int at_cancel = add(options_.cancel_fd);
         int at_owner = add(owner_ ? owner_->fd() : -1);
+        int at_host = add(host_ && step_ == SlotStep::waiting ? host_->fd() : -1);
         // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
         int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
         bool holds_dead_leftovers = step_ == SlotStep::leftovers_killed && !leftovers_.empty();
@@ -164,6 +208,12 @@ Seen Contender::wait_for_news() {
             next = next.earlier(sys::Deadline::at(*judgement_.look_again_at));
         if (wants_every_word() && !watch_)
             next = next.earlier(sys::Deadline::in(look_again));
+        if (step_ == SlotStep::leftovers_killed && leftovers_.empty())
+            next = next.earlier(sys::Deadline::in(look_for_unseen));
+        const bool may_be_stopped =
+            step_ == SlotStep::waiting && ((host_gone_ && owner_) || !guards_.empty());
+        if (may_be_stopped)
+            next = next.earlier(sys::Deadline::in(look_for_stopped));
 
         int n = ::poll(fds.data(), fds.size(), next.poll_timeout());
         if (n < 0 && errno != EINTR)
@@ -203,6 +253,11 @@ Seen Contender::wait_for_news() {
             owner_.reset();
             return Seen::time_to_look;
         }
+        if (turned(at_host)) {
+            host_.reset();
+            look_after_owner();
+            continue;
+        }
         if (turned(at_watch)) {
             watch_->clear();
             return Seen::time_to_look;
@@ -211,6 +266,12 @@ Seen Contender::wait_for_news() {
             return Seen::grace_over;
         if (deadline_.passed())
             return Seen::deadline;
+        if (n == 0 && may_be_stopped) {
+            for (const sys::PidFd& guard : guards_)
+                sys::continue_stopped(guard);
+            if (host_gone_)
+                look_after_owner();
+        }
         if (next.passed())
             return Seen::time_to_look;
     }

@@ -1,9 +1,12 @@
 #include "slot/leftovers.hpp"
 
 #include "slot/paths.hpp"
+#include "sys/directories.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
+
+#include <unistd.h>
 
 #include <csignal>
 
@@ -16,10 +19,15 @@ std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&
         if (pid == own_waiter)
             continue;
         auto process = sys::PidFd::open(pid);
-        if (process && sys::holds_life(pid, path))
+        if (process && sys::holds_life(pid, path) && is_of_the_slots_user(location, pid))
             out.push_back(std::move(*process));
     }
     return out;
+}
+
+bool is_of_the_slots_user(const SlotLocation& location, pid_t pid) {
+    const auto user = sys::owner_of_directory(location.directory);
+    return ::geteuid() != 0 || !user || *user == 0 || sys::user_of(pid) == user;
 }
 
 // A failure shows as life that does not come free, and is reported with names then.

@@ -15,6 +15,10 @@ namespace holdfast::slot {
 // granted; 0 for none.
 std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door& inside, pid_t own_waiter);
 
+// True but for root in another user's directory: there a process of a third user may have been handed the
+// descriptor by one who wants it killed. It is named, and left to root to judge.
+bool is_of_the_slots_user(const SlotLocation& location, pid_t pid);
+
 // TERM and CONT to each through its pidfd.
 void ask_all(const std::vector<sys::PidFd>& processes);
 

@@ -102,18 +102,6 @@ std::string owner_for_people(const SlotInfo& info) {
     return out;
 }
 
-std::string leftovers_for_people(const std::vector<Leftover>& leftovers) {
-    if (leftovers.empty())
-        return "a process that cannot be seen from here (another user's, or in another PID namespace)";
-    std::string out;
-    constexpr std::size_t shown = 5;
-    for (std::size_t i = 0; i < leftovers.size() && i < shown; ++i)
-        out += core::cat(i ? ", " : "", "process ", leftovers[i].pid, " (", leftovers[i].command, ")");
-    if (leftovers.size() > shown)
-        out += core::cat(" and ", leftovers.size() - shown, " more");
-    return out;
-}
-
 } // namespace slot
 
 Result<SlotInfo> query(const SlotLocation& location) {

@@ -18,6 +18,5 @@ SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
 
 // "process 4711 (node server.js), ready for 3 min", for messages.
 std::string owner_for_people(const SlotInfo& info);
-std::string leftovers_for_people(const std::vector<Leftover>& leftovers);
 
 } // namespace holdfast::slot

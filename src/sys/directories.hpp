@@ -3,6 +3,8 @@
 
 #include "holdfast/result.hpp"
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -13,7 +15,12 @@ Result<void> make_directories(const std::string& path);
 
 // Refuses a directory that belongs to somebody else or that others can write to: a lock there proves nothing.
 // And one of ours that we may not use, as earlier programs made them under a umask such as 0777.
-Result<void> check_private_directory(const std::string& path);
+// `root_may`: for who makes nothing there; root may look after another user's, if that one alone writes to
+// it.
+Result<void> check_private_directory(const std::string& path, bool root_may = false);
+
+// The user whose directory it is; nothing when there is none.
+std::optional<uid_t> owner_of_directory(const std::string& path);
 
 // The name of a file system on which locks and PIDs of several machines meet (NFS, CIFS, …), or nothing.
 std::optional<std::string> shared_file_system(const std::string& path);

@@ -56,14 +56,14 @@ Result<void> make_directories(const std::string& path) {
     return cannot_make(path);
 }
 
-Result<void> check_private_directory(const std::string& path) {
+Result<void> check_private_directory(const std::string& path, bool root_may) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return fail_sys(core::cat("look at the directory ", path));
     if (!S_ISDIR(file.st_mode))
         return fail(Errc::unsafe_directory,
                     core::cat(path, " is not a directory; move it away and try again"));
-    if (file.st_uid != ::geteuid())
+    if (file.st_uid != ::geteuid() && !(root_may && ::geteuid() == 0))
         return fail(Errc::unsafe_directory,
                     core::cat("the directory ", path, " belongs to user ", file.st_uid,
                               ", not to you; set HOLDFAST_HOME to a directory of your own"));
@@ -75,6 +75,13 @@ Result<void> check_private_directory(const std::string& path) {
         return fail(Errc::unsafe_directory,
                     core::cat("you may not use your own directory ", path, "; run: chmod u+rwx ", path));
     return {};
+}
+
+std::optional<uid_t> owner_of_directory(const std::string& path) {
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0)
+        return std::nullopt;
+    return file.st_uid;
 }
 
 std::optional<std::string> shared_file_system(const std::string& path) {

@@ -36,7 +36,8 @@ class LockFile {
 public:
     // Opens or creates it. When another thread of this process is at the same file, waits for it until the
     // deadline; then error `held`. Errors also: unsafe_directory (not a plain file of ours), not_permitted,
-    // no_space, io. With `create` off a missing file is the error not_found.
+    // no_space, io. With `create` off a missing file is the error not_found, and root may open another
+    // user's.
     static Result<LockFile> open(const std::string& path, const Deadline& deadline, bool create = true);
 
     // One that is no file at all: fd() is -1, and nothing can be locked. As in the child of a fork.

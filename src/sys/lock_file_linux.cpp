@@ -212,7 +212,8 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
                         core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
         return create ? fail_making(core::cat("open ", path)) : fail_sys(core::cat("open ", path));
     }
-    if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != ::geteuid()) {
+    const bool root_looks = !create && ::geteuid() == 0;
+    if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || (file.st_uid != ::geteuid() && !root_looks)) {
         bool plain = S_ISREG(file.st_mode);
         ::close(fd); // not in the table, so no lock of ours is on it
         return fail(

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -25,12 +26,12 @@ struct CloseDir {
 // One line of /proc/PID/fdinfo/N is, for example
 //   lock:	1: OFDLCK ADVISORY  WRITE -1 fe:00:131073 0 0
 // A mere reader of the file has it open without such a line.
-bool carries_life(std::string_view fdinfo, std::optional<ino_t> inode) {
+bool carries_life(std::string_view fdinfo, std::optional<ino_t> inode, std::string_view kind = "WRITE") {
     std::size_t at = 0;
     while ((at = fdinfo.find("lock:", at)) != std::string_view::npos) {
         std::string_view line = fdinfo.substr(at, fdinfo.find('\n', at) - at);
         at += line.size();
-        if (line.find("OFDLCK") == std::string_view::npos || line.find("WRITE") == std::string_view::npos)
+        if (line.find("OFDLCK") == std::string_view::npos || line.find(kind) == std::string_view::npos)
             continue;
         // … MAJOR:MINOR:INODE FIRST LAST
         std::size_t colon = line.rfind(':');
@@ -44,7 +45,7 @@ bool carries_life(std::string_view fdinfo, std::optional<ino_t> inode) {
     return false;
 }
 
-bool holds(pid_t pid, const struct stat& file) {
+bool holds(pid_t pid, const struct stat& file, std::string_view kind = "WRITE") {
     std::string base = core::cat("/proc/", pid, "/fd");
     std::unique_ptr<DIR, CloseDir> dir(::opendir(base.c_str()));
     if (!dir)
@@ -58,7 +59,7 @@ bool holds(pid_t pid, const struct stat& file) {
             continue;
         auto info =
             read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
-        if (info && carries_life(*info, file.st_ino))
+        if (info && carries_life(*info, file.st_ino, kind))
             return true;
     }
     return false;
@@ -87,15 +88,37 @@ std::vector<std::string> lives_held_by(pid_t pid) {
     return out;
 }
 
-std::vector<pid_t> find_life_holders(const std::string& path) {
+namespace {
+std::vector<pid_t> find_all(const std::string& path, std::string_view kind) {
     std::vector<pid_t> out;
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0)
         return out;
     for (pid_t pid : all_pids())
-        if (pid != ::getpid() && holds(pid, file))
+        if (pid != ::getpid() && holds(pid, file, kind))
             out.push_back(pid);
     return out;
+}
+} // namespace
+
+std::vector<pid_t> find_life_holders(const std::string& path) {
+    return find_all(path, "WRITE");
+}
+
+std::vector<PidFd> hold_life_readers(const std::string& path) {
+    std::vector<PidFd> out;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0)
+        return out;
+    for (pid_t pid : find_all(path, "READ"))
+        if (auto process = PidFd::open(pid); process && holds(pid, file, "READ"))
+            out.push_back(std::move(*process));
+    return out;
+}
+
+bool is_hidden(pid_t pid) {
+    const std::unique_ptr<DIR, CloseDir> dir(::opendir(core::cat("/proc/", pid, "/fd").c_str()));
+    return !dir && (errno == EACCES || errno == EPERM);
 }
 
 } // namespace holdfast::sys

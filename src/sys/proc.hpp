@@ -51,6 +51,8 @@ std::optional<std::string> variable_in(std::string_view environment, std::string
 std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name);
 // This signal was sent to it, and it has neither acted on it nor collected it.
 bool is_pending(pid_t pid, int signal);
+// The user whose process it is (the real uid), whoever may inspect it. Nothing when it is gone.
+std::optional<uid_t> user_of(pid_t pid);
 // It has been sent SIGKILL or is already ending: nothing can keep it alive, and nothing is left for it to do.
 bool is_doomed(pid_t pid);
 // A signal has stopped it. Not one that is traced: it is in the hands of a debugger, or of a leak checker.

@@ -240,6 +240,16 @@ bool is_pending(pid_t pid, int signal) {
     return false;
 }
 
+std::optional<uid_t> user_of(pid_t pid) {
+    // Not the owner of /proc/PID: that is root for every process that is not dumpable.
+    const std::string status = read_small_file(core::cat("/proc/", pid, "/status"), 65536).value_or("");
+    constexpr std::string_view title = "\nUid:\t"; // real, effective, saved, of the file system
+    const std::size_t at = status.find(title);
+    if (at == std::string::npos)
+        return std::nullopt;
+    return static_cast<uid_t>(std::strtoul(status.c_str() + at + title.size(), nullptr, 10));
+}
+
 bool is_doomed(pid_t pid) {
     auto stat = read_stat(pid);
     return !stat || stat->exiting || stat->state == 'Z' || stat->state == 'X' || is_pending(pid, SIGKILL);

@@ -149,7 +149,7 @@ TEST_F(Cells, LifeThatIsStillHeldWhenAllThatWereKilledAreGoneIsLookedForAgain) {
     owner.kill();
     auto keeper = harness::open_pidfd(std::atoi(hidden.c_str() + 7));
     ASSERT_TRUE(keeper);
-    next.tell("acquire replace grace=50");
+    next.tell("acquire replace grace=50 unseen=60000");
     ASSERT_TRUE(
         harness::eventually(soon(), [&] { return look().leftovers.empty(); })); // the one that is seen
     EXPECT_FALSE(next.answers_within(100));

@@ -61,7 +61,7 @@ void note_cell(core::SlotStep step, core::Seen seen) {
     ::close(fd);
 }
 
-// acquire POLICY [wait=MS] [grace=MS] [stall=MS] [patience=MS]
+// acquire POLICY [wait=MS] [grace=MS] [stall=MS] [patience=MS] [unseen=MS]
 std::string acquire_as(std::istringstream& words) {
     static const std::map<std::string, IfHeld> policies{{"refuse", IfHeld::refuse},
                                                         {"wait", IfHeld::wait},
@@ -83,6 +83,8 @@ std::string acquire_as(std::istringstream& words) {
             options.stall = value;
         else if (key == "patience")
             purpose.patience = value;
+        else if (key == "unseen")
+            purpose.unseen = value;
     }
     auto got = slot::Contender(location, options, purpose).run(); // as acquire() does
     if (!got)

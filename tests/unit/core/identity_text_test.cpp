@@ -37,6 +37,7 @@ TEST(HelperFacts, OfARegisteredProcessComeBackWhole) {
     HelperFacts facts{.label = "worker",
                       .helper = full,
                       .host_pid = 12,
+                      .host = full,
                       .task = "t",
                       .registered = true,
                       .registered_by = "my-host",

@@ -32,7 +32,8 @@ Record full() {
             .argv = {"node", "server.js", "--name", "a) b (c"},
             .address = "unix:/run/x.sock",
             .session = "s1",
-            .takeovers = {101'000, 102'000}};
+            .takeovers = {101'000, 102'000},
+            .entry = "/run/user/1000/holdfast/default/helpers/0123456789ab.lock"};
 }
 
 TEST(Record, ComesBackWhole) {

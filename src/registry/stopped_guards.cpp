@@ -1,0 +1,42 @@
+#include "registry/stopped_guards.hpp"
+
+#include "registry/behind_slot.hpp"
+#include "slot/paths.hpp"
+#include "slot/wake.hpp"
+#include "sys/lock_file.hpp"
+#include "sys/proc.hpp"
+
+namespace holdfast::registry {
+
+bool host_is_dead(const core::HelperFacts& facts) {
+    if (facts.host.pid <= 0)
+        return false;
+    auto host = sys::open_same(facts.host);
+    return !host && host.error().code == Errc::not_found;
+}
+
+void continue_guards(const SlotLocation& entry, std::uint64_t epoch, const core::HelperFacts& facts) {
+    (void)slot::wake_owner(entry, epoch);
+    if (auto keeper = sys::open_same(facts.keeper))
+        sys::continue_stopped(*keeper);
+}
+
+slot::OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch) {
+    slot::OwnersHost out;
+    for (const BehindSlot& behind : named_behind(slot, epoch)) {
+        if (behind.facts.host.pid <= 0)
+            continue;
+        if (auto host = sys::open_same(behind.facts.host)) {
+            out.alive = std::move(*host);
+            continue;
+        }
+        if (!host_is_dead(behind.facts))
+            continue;
+        out.gone = true;
+        if (auto sight = sys::LockFile::look(slot::lock_path(behind.entry)); sight && sight->owned)
+            continue_guards(behind.entry, sight->epoch, behind.facts);
+    }
+    return out;
+}
+
+} // namespace holdfast::registry
