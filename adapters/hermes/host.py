@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import json
+import math
 import re
 import sys
 import time
@@ -47,6 +50,66 @@ def recall_status(label: str, count: int) -> Any:
         return kind(provider_label=label, count=count)
     except TypeError:
         return PlainRecallStatus(label, count)
+
+
+MOST_OBSERVATIONS = 16
+MOST_BYTES = 60 << 10  # of all of them; the host drops what is beyond 64 KiB
+
+
+def prefetched(text: str, hits: "List[Dict[str, Any]]") -> Any:
+    """What prefetch() returns: with an observation for each of the best hits where the host takes such, else the text alone."""
+    result = _find("agent.memory_provider", "MemoryPrefetchResult")
+    observation = _find("agent.memory_provider", "MemoryObservation")
+    if not text or not callable(result) or not callable(observation):
+        return text
+    left, made = MOST_BYTES, []
+    try:
+        for hit in hits[:MOST_OBSERVATIONS]:
+            payload = _payload(hit)
+            left -= len(json.dumps(payload, ensure_ascii=False).encode("utf-8")) + 200
+            if left < 0:
+                break
+            made.append(observation(source_kind="memory", schema="holdfast.recall.hit", version=1, payload=payload))
+        return result(context=text, observations=made)
+    except (TypeError, ValueError):  # of another age
+        return text
+
+
+def _payload(hit: "Dict[str, Any]") -> "Dict[str, Any]":
+    """Of one hit, in plain JSON of one level."""
+    out: "Dict[str, Any]" = {"id": str(hit.get("refId") or ""), "kind": str(hit.get("refKind") or "")}
+    out["text"] = str(hit.get("snippet") or "")[:1000].encode("utf-8", "replace").decode("utf-8")
+    for name, theirs in (("episode_id", "episodeId"), ("time_ms", "ts"), ("score", "score")):
+        value = hit.get(theirs)
+        if isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value)):
+            out[name] = value
+    return out
+
+
+# Where a host does not tell, these: what they would recall is about nothing.
+_TRIVIAL = re.compile(
+    r"(?:y|n|k|yes|no|ok|okay|yep|nope|yeah|nah|sure|thanks|thank you|hi|hey|hello|yo|cool|nice|great|done|next|continue|"
+    r"go ahead|go on|do it|proceed|got it|lgtm)\W*", re.I
+)
+
+
+def is_trivial(prompt: str) -> bool:
+    """A greeting, a nod or a command of the host: nothing that could be looked for."""
+    words = prompt.strip()
+    ask = _find("agent.memory_provider", "is_trivial_prompt")
+    if callable(ask):
+        with contextlib.suppress(Exception):
+            return bool(ask(words))
+    return not words or words.startswith("/") or _TRIVIAL.fullmatch(words) is not None
+
+
+def home() -> str:
+    """Of the profile that the caller's context names; "" when the host does not tell. Imports nothing."""
+    finder = getattr(sys.modules.get("hermes_constants"), "get_hermes_home", None)
+    if callable(finder):
+        with contextlib.suppress(Exception):
+            return str(finder() or "")
+    return ""
 
 
 def hook_lists() -> "Optional[Dict[str, MutableSequence[Any]]]":

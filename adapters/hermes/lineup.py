@@ -28,6 +28,10 @@ class Lineup:
     def own(self) -> int:
         return len(self._own)
 
+    def waits(self, until: int) -> bool:
+        """Something of our own from that time or before."""
+        return any(one.folder.own and one.ts <= until for one in (*list(self._own)[:1], *self._held))
+
     def add(self, item: Item) -> None:
         """The newest of all."""
         self._own.append(item)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import collections
 import contextlib
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .course import Course, Courses
+from .author import Author, Owner
+from .course import Course, Courses, Record
 from .delivery import opening
 from .locks import ProcessLock
 from .once import HELD, once
@@ -37,13 +38,14 @@ def again(ask: "Callable[[float], Any]", deadline: float) -> Any:
 
 
 class Conversation:
-    """One session of the host, as one provider sees it. Of a context other than the user's, and of each user where users are
-    kept apart, it has a name of its own in the store, so that not even a session id that is used twice can bring them
-    together."""
+    """One session of the host, as one provider sees it, and of one author. Of a context other than the user's, and of each author
+    where users are kept apart, it has a name of its own in the store, so that not even a session id that is used twice can
+    bring them together."""
 
-    def __init__(self, id: str, course: Course, namespace: "Dict[str, str]", meta: "Dict[str, str]") -> None:
+    def __init__(self, id: str, course: Course, record: Record, namespace: "Dict[str, str]", meta: "Dict[str, str]") -> None:
         self.id = id
         self.course = course
+        self.record = record
         self.meta = dict(meta)
         self.namespace = namespace
         self.handle: Any = None
@@ -61,11 +63,11 @@ def _opener(words: "Dict[str, Any]") -> "Callable[[Any], None]":
 
 
 class Link:
-    def __init__(self, shared: Shared, where: Places, context: str, namespace: "Dict[str, str]") -> None:
+    def __init__(self, shared: Shared, where: Places, context: str, owner: Owner) -> None:
         self.shared = shared
         self.where = where
         self.context = context
-        self.namespace = namespace
+        self.owner = owner
         self.outbox: Outbox = shared.outbox(where, helper_options)
         self.outbox.once = once  # those that use it now are told, and once: it may belong to another copy of the plugin
         self.courses: Courses = shared.courses(where)
@@ -73,7 +75,7 @@ class Link:
         self.meta: "Dict[str, str]" = {}
         self.ready_on = 0  # the generation of which it is known that it owns the store and has opened it: that stays so
         self._hold: Any = None
-        self._conversations: "collections.OrderedDict[str, Conversation]" = collections.OrderedDict()
+        self._conversations: "collections.OrderedDict[Tuple[str, str], Conversation]" = collections.OrderedDict()
 
     def hold(self, serve: "Optional[Callable[[str, Any], Any]]" = None) -> Any:
         """Ours; a new one when we have none. `serve` answers the helper's requests for a model."""
@@ -99,32 +101,68 @@ class Link:
         for one in list(self._conversations.values()):
             one.handle = None
 
-    def id_of(self, name: str) -> str:
-        """The name that a session of the host has in the store."""
-        name = name if self.context == "primary" else f"{name}#{self.context}"
-        return f"{name}#user={self.namespace['user']}" if "user" in self.namespace else name
+    @property
+    def namespace(self) -> "Dict[str, str]":
+        """Of the session's owner."""
+        return self._namespace(self.owner.member(None))
 
-    def conversation(self, name: str) -> Conversation:
+    def _namespace(self, member: "Dict[str, str]") -> "Dict[str, str]":
+        return {"agentKind": AGENT, "context": self.context, **member}
+
+    def name_of(self, name: str) -> str:
+        """Of a session of the host, without an author."""
+        return name if self.context == "primary" else f"{name}#{self.context}"
+
+    def id_of(self, name: str, member: "Dict[str, str]") -> str:
+        """The name that a session of the host has in the store."""
+        own = "".join(f"#{kind}={which}" for kind, which in member.items())
+        return self.name_of(name) + own if own else self.name_of(name)
+
+    def course(self, name: str) -> Course:
+        return self.courses.of(self.id_of(name, self.owner.member(None)))
+
+    def conversation(self, name: str, author: "Optional[Author]" = None) -> Conversation:
+        return self._conversation(name, self.owner.member(author))
+
+    def current(self, name: str) -> Conversation:
+        """Of the author of the turn that is going on."""
+        return self.conversation(name, self.course(name).author)
+
+    def unattributed(self, name: str) -> Conversation:
+        """For words of which it cannot be told who wrote them."""
+        return self._conversation(name, self.owner.nobody())
+
+    def _conversation(self, name: str, member: "Dict[str, str]") -> Conversation:
+        store_id = self.id_of(name, member)
         with self._lock:
-            found = self._conversations.get(name)
+            found = self._conversations.get((name, store_id))
             if found is None:
-                store_id = self.id_of(name)
-                found = Conversation(store_id, self.courses.of(store_id), self.namespace, self.meta)
-                self._conversations[name] = found
+                course, record = self.course(name), self.courses.record(store_id)
+                meta = {**self.meta, **({"parentSessionId": course.ancestors[0]} if course.ancestors else {})}
+                found = Conversation(store_id, course, record, self._namespace(member), meta)
+                self._conversations[name, store_id] = found
                 while len(self._conversations) > MAX_CONVERSATIONS:
                     self._conversations.popitem(last=False)
             else:
                 with contextlib.suppress(KeyError):  # forgotten since, by a finalizer on this thread
-                    self._conversations.move_to_end(name)
+                    self._conversations.move_to_end((name, store_id))
             return found
 
-    def forget(self, name: str) -> Conversation:
-        """The session was left, in this process; returns what there was of it."""
-        gone = self.conversation(name)
+    def forget(self, name: str) -> "Tuple[Course, List[Conversation]]":
+        """The session was left, in this process; returns what there was of it, of every author that was heard."""
+        course = self.course(name)
+        members = [self.owner.member(author) for author in dict.fromkeys([None, *course.authors])]
+        gone = {one.id: one for one in (self._conversation(name, member) for member in members)}
         with self._lock:
-            self._conversations.pop(name, None)
-        self.courses.forget(gone.id)
-        return gone
+            for store_id in gone:
+                self._conversations.pop((name, store_id), None)
+        self.courses.forget(self.id_of(name, self.owner.member(None)), list(gone))
+        return course, list(gone.values())
+
+    def goes_on(self, name: str, before: str) -> None:
+        """The host left the session `before` for another."""
+        owner = self.owner.member(None)
+        self.courses.goes_on(self.id_of(name, owner), self.id_of(before, owner), self.name_of(before))
 
     def request(
         self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float, only: int = 0

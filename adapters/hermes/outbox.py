@@ -10,6 +10,7 @@ No thread: answers come by callbacks of the library, and each sends the next.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
 from typing import Any, Callable, Dict, Optional
@@ -40,6 +41,9 @@ class Outbox:
         self._settled = threading.Condition(self._lock)
         self._line = Lineup()
         self._last_ts = 0
+        self._set_aside = 0  # of own items: what no store could take
+        # Of the host's thread that asked last: whom its log and its settings belong to is told by the context.
+        self._context = contextvars.copy_context()
         self._closing = False
         # Of a round of sending, which goes on until nothing waits or something fails:
         self._sending = False
@@ -57,14 +61,21 @@ class Outbox:
 
     # ---- for providers
 
-    def put(self, kind: str, session: "Dict[str, Any]", params: "Dict[str, Any]", about: "Optional[int]" = None) -> int:
-        """Durable when it returns. The time names the item, for feedback about it. Raises Full or OSError: not kept."""
+    def put(
+        self, kind: str, session: "Dict[str, Any]", params: "Dict[str, Any]", about: "Optional[int]" = None,
+        replaces: "Optional[Dict[str, Any]]" = None, times: int = 1,
+    ) -> int:
+        """Durable when it returns. The time names the item, for feedback about it; with `times` that many from it on are its
+        own. Raises Full or OSError: not kept."""
         with self._lock:
             ts = max(int(time.time() * 1000), self._last_ts + 1)  # never two of one time
             body = {"kind": kind, "session": session, "params": params, "ts": ts, "about": about}
+            if replaces:
+                body["replaces"] = replaces
             item = self._spool.add(ts, str(session["id"]), body)
-            self._last_ts = ts
+            self._last_ts = ts + times - 1
             self._line.add(item)
+            self._context = contextvars.copy_context()
             self._closing = False
             self._pump()
             return ts
@@ -72,9 +83,25 @@ class Outbox:
     def kick(self) -> None:
         """Something may have changed: takes up what dead processes left, and goes on sending."""
         with self._lock:
+            self._context = contextvars.copy_context()
             self._closing = False
             self._looked = False
             self._pump()
+
+    def wait_stored(self, within: float) -> bool:
+        """Waits until everything that this process has put so far is stored; False when it is not, or a part of it never will
+        be."""
+        with self._lock:
+            until = self._last_ts
+            refused = self._set_aside
+
+        def waits() -> bool:
+            item = self._item
+            return self._line.waits(until) or (item is not None and item.folder.own and item.ts <= until)
+
+        self._wait_for(lambda: not waits() or not self._sending, within)
+        with self._lock:
+            return not waits() and self._set_aside == refused
 
     def wait_empty(self, within: float) -> bool:
         """Waits until everything is stored, or nothing more happens by itself, or the time is over."""
@@ -244,7 +271,8 @@ class Outbox:
     def _request(self, ask: Ask) -> None:
         def then(error: "Optional[Exception]", result: Any, answered_by: int) -> None:
             with self._lock:
-                self._safely(lambda: self._answered(ask, error, result, answered_by))
+                # A copy: one context cannot be entered twice at the same time.
+                self._context.copy().run(self._safely, lambda: self._answered(ask, error, result, answered_by))
 
         if self._closing:
             return self._stop(None)
@@ -298,6 +326,8 @@ class Outbox:
             if self._reopened <= self.REOPENED:
                 self._opened.clear()
                 return self._from_the_start()
+        if self._item.folder.own:
+            self._set_aside += 1
         path = self._spool.set_aside(self._item)
         self.once.warn("set-aside", f"the store refused a turn ({error}); it was set aside as {path}")
         self._item = self._steps = None

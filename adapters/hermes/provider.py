@@ -4,16 +4,18 @@ an error."""
 from __future__ import annotations
 
 import contextvars
-import errno
 import json
 import os
 import time
 from typing import Any, Callable, Dict, List, Optional, cast
 
 from . import binding, capture, feedback, host, settings, tools
+from .author import author_in, author_of, owner_of
+from .checkpoint import NOT_ASKED, WITHIN, NotStored, at_sync, checkpoint
 from .course import Course
 from .delivery import NOTE
 from .guard import GAVE_UP, WHERE_TO_LOOK, advice, guarded
+from .evidence import assistants_of
 from .link import AGENT, Conversation, Link, again
 from .locks import ProcessLock
 from .once import about, once, topic_of
@@ -22,12 +24,22 @@ from .recall import BUDGET, recall
 from .shared import PROGRAM, VARIABLE, shared
 
 DRAIN = 3.0  # of shutdown, for turns that are on their way
-WORDS = ("hermes_home", "platform", "agent_context", "agent_identity", "parent_session_id", "user_id")  # of initialize()
-_FOR_A_MOMENT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN)
+# Of initialize().
+WORDS = (
+    "hermes_home", "platform", "agent_context", "agent_identity", "agent_workspace", "parent_session_id", "user_id",
+    "user_id_alt",
+)
+META = (
+    ("platform", "platform"), ("agent_identity", "identity"), ("agent_workspace", "workspace"),
+    ("parent_session_id", "parentSessionId"),
+)
 CONTEXTS = ("primary", "subagent", "cron", "flush")
 
 
 class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
+    # on_pre_compress() that returns has stored what it was given, durably.
+    pre_compress_checkpoint_api_version = 2
+
     def __init__(self) -> None:
         self._lock = ProcessLock()
         self._link: "Optional[Link]" = None
@@ -78,6 +90,19 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         """Raises ValueError for a value that cannot be: this one is asked by a person who wants to know."""
         settings.save(settings.places(hermes_home or self._home), values or {})
 
+    def identity_signature(self) -> "Dict[str, Any]":
+        """What an agent that the host keeps must be made anew for. Asked at every message, also before initialize(): reads one
+        small file, and says nothing about what is wrong in it, which initialize() does."""
+        try:
+            values, _ = settings.read(settings.places(self._home))
+        except Exception:  # noqa: B902 - it may be read the next time
+            values = self._config
+        return {f"holdfast_{key}": value for key, value in sorted(values.items())}
+
+    def cache_busting_signature(self) -> "Dict[str, Any]":
+        """As hosts from before identity_signature() call it."""
+        return self.identity_signature()
+
     @guarded(list)
     def backup_paths(self) -> "List[str]":
         return settings.outside(settings.places(self._home))
@@ -114,25 +139,20 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         link = self._link
         context = self._words.get("agent_context") or "primary"
         context = context if context in CONTEXTS else "primary"
-        try:
-            self._config = settings.load(where)
+        self._config, wrong = settings.read(where)
+        if wrong:
+            once.warn("config", f"{wrong}. The defaults are used for what is wrong, and users are kept apart")
+        else:
             once.well("config")
-        except ValueError as error:
-            if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FOR_A_MOMENT:
-                raise error.__cause__  # it may be fine, and say that users are kept apart
-            once.warn("config", f"{error}. The defaults are used meanwhile")
-        namespace = {"agentKind": AGENT, "context": context}
-        user = self._words.get("user_id", "")
-        if self._config["users"] == "apart" and user:
-            namespace["user"] = f"{self._words.get('platform', '')}:{user}"
+        owner = owner_of(self._words, self._config["users"] == "apart")
         own = shared()
-        same = link is not None and (link.shared, link.where, link.namespace) == (own, where, namespace)
+        same = link is not None and (link.shared, link.where, link.context, link.owner) == (own, where, context, owner)
         if link is None or not same:
             self._link = None
             if link is not None:
                 self._part(link)
-            link = Link(own, where, context, namespace)
-        for theirs, ours in (("platform", "platform"), ("agent_identity", "identity"), ("parent_session_id", "parentSessionId")):
+            link = Link(own, where, context, owner)
+        for theirs, ours in META:
             if self._words.get(theirs):
                 link.meta[ours] = self._words[theirs]
         own.joined(self, where)
@@ -182,14 +202,16 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         return None if link is None or link.shared.pid != os.getpid() else link
 
     @guarded(str, tells=True)
-    def prefetch(self, query: str, *, session_id: str = "") -> str:
+    def prefetch(self, query: str, *, session_id: str = "") -> Any:
+        """A text, or, where the host has such, a result with observations."""
         self._status = None
         link = self._now()
-        if link is None or link.context == "flush" or not self._config["recall"] or not capture.cut(query).strip():
+        if link is None or link.context == "flush" or not self._config["recall"] or host.is_trivial(capture.cut(query)):
             return ""
-        text, self._status = recall(link, self._complete, session_id or self._session, capture.cut(query))
+        found = recall(link, self._complete, link.current(session_id or self._session), capture.cut(query))
+        self._status = found.status
         once.well("prefetch")
-        return text
+        return host.prefetched(found.text, found.hits)
 
     @guarded(lambda: None)
     def queue_prefetch(self, query: str, *, session_id: str = "") -> None:
@@ -208,12 +230,10 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         link = self._now()
         return None if link is None or link.context == "flush" else link
 
-    def _put(
-        self, link: Link, kind: str, conversation: Conversation, params: "Dict[str, Any]", about: "Optional[int]" = None
-    ) -> int:
+    def _put(self, link: Link, kind: str, conversation: Conversation, params: "Dict[str, Any]", **words: Any) -> int:
         """The time that names it; 0 when it could not be kept."""
         try:
-            ts = link.outbox.put(kind, conversation.for_queue(), params, about)
+            ts = link.outbox.put(kind, conversation.for_queue(), params, **words)
             once.well("full")
             return ts
         except (Full, OSError) as error:
@@ -228,73 +248,77 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         *,
         session_id: str = "",
         messages: "Optional[List[Dict[str, Any]]]" = None,
+        turn_author: "Optional[Dict[str, Any]]" = None,
         **_: Any,
+    ) -> None:
+        link = self._writes()
+        if link is None or capture.is_review(user_content):
+            return
+        name = session_id or self._session
+        course = link.course(name)
+        with course.lock, course.ledger.lock:
+            author = course.written(user_content, author_in(turn_author))
+            conversation = link.conversation(name, author)
+            told = messages if isinstance(messages, list) else None
+            extra = course.turn.end(told)
+            judged, lost = course.synced(user_content, assistant_content)
+            user, assistant = capture.cut(user_content, capture.MAX_WORDS), capture.cut(assistant_content, capture.MAX_WORDS)
+            if user.strip() or assistant.strip():
+                params, replaces, ts = at_sync(conversation, user, assistant, extra, self._hints())
+                course.last = ts or self._put(link, "turn", conversation, params, replaces=replaces)
+                conversation.record.spoken = True
+                course.ledger.keep(user, [assistant, *assistants_of(told or [])])
+                for one in judged:
+                    self._judge(link, name, one)
+            else:
+                lost += len(judged)
+        if lost:
+            once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
+
+    def _hints(self) -> "Dict[str, Any]":
+        return {"platform": self._words["platform"]} if self._words.get("platform") else {}
+
+    def _judge(self, link: Link, name: str, judged: "Dict[str, Any]") -> None:
+        """Of a session from before this process, the store knows the last turn."""
+        course = link.course(name)
+        if course.last == 0:
+            once.warn("feedback", "feedback on a turn that was taken back, or could not be kept, was dropped")
+        else:
+            self._put(link, "feedback", link.conversation(name, course.last_author), judged, about=course.last)
+
+    @guarded(lambda: None)
+    def on_turn_start(
+        self, turn_number: int, message: str, *, author_id: Any = None, author_name: Any = None, author_is_bot: Any = False,
+        **words: Any
     ) -> None:
         link = self._writes()
         if link is None:
             return
-        conversation = link.conversation(session_id or self._session)
-        course = conversation.course
-        if capture.is_review(user_content):
-            return
-        extra = course.turn.end(messages if isinstance(messages, list) else None)
-        judged, lost = course.synced(user_content, assistant_content)
-        user, assistant = capture.cut(user_content, capture.MAX_WORDS), capture.cut(assistant_content, capture.MAX_WORDS)
-        if user.strip() or assistant.strip():
-            params: "Dict[str, Any]" = {
-                "agent": AGENT,
-                "sessionId": conversation.id,
-                "episodeId": course.episode_for_writing(),
-                "userText": user,
-                "agentText": assistant,
-                **extra,
-            }
-            if self._words.get("platform"):
-                params["contextHints"] = {"platform": self._words["platform"]}
-            course.last = self._put(link, "turn", conversation, params)
-            course.spoken = True
-            for one in judged:
-                self._judge(link, conversation, one)
-        else:
-            lost += len(judged)
-        if lost:
-            once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
-
-    def _judge(self, link: Link, conversation: Conversation, judged: "Dict[str, Any]") -> None:
-        """Of a session from before this process, the store knows the last turn."""
-        if conversation.course.last == 0:
-            once.warn("feedback", "feedback on a turn that was taken back, or could not be kept, was dropped")
-        else:
-            self._put(link, "feedback", conversation, judged, about=conversation.course.last)
-
-    @guarded(lambda: None)
-    def on_turn_start(self, turn_number: int, message: str, **words: Any) -> None:
-        name = str(words.get("session_id") or "")
-        link = self._writes()
-        if link is None:
-            return
         link.shared.install_hooks(host.hook_lists())
-        conversation = link.conversation(name or self._session)
+        name = str(words.get("session_id") or self._session)
+        course = link.course(name)
         judged = feedback.of_message(message if isinstance(message, str) else "")
-        if judged and not conversation.course.judge(judged):
-            self._judge(link, conversation, judged)
+        with course.lock:
+            if judged and not course.judge(judged):
+                self._judge(link, name, judged)
+            course.begin(message, author_of(author_id, author_name, author_is_bot))
 
     @guarded(lambda: None)
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **words: Any) -> None:
         link = self._writes()
         if link is None:
             return
-        conversation = link.conversation(self._session)
+        conversation = link.current(self._session)
         params = {
             "sessionId": conversation.id,
-            "episodeId": conversation.course.episode_for_writing(),
+            "episodeId": conversation.record.episode_for_writing(),
             "task": capture.cut(task, capture.MAX_WORDS),
             "result": capture.cut(result, capture.MAX_WORDS),
         }
         if child_session_id:
             params["childSessionId"] = str(child_session_id)
         self._put(link, "subagent", conversation, params)
-        conversation.course.spoken = True
+        conversation.record.spoken = True
 
     @guarded(lambda: None)
     def on_memory_write(self, action: str, target: str, content: str, metadata: Any = None, **_: Any) -> None:
@@ -302,7 +326,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         more = metadata if isinstance(metadata, dict) else {}
         if link is None or action not in ("add", "replace", "remove"):
             return
-        conversation = link.conversation(str(more.get("session_id") or self._session))
+        conversation = link.current(str(more.get("session_id") or self._session))
         before = str(more.get("old_text") or more.get("previous_content") or (content if action == "remove" else "") or "")
         if action != "add" and before.strip():
             self._put(link, "forget", conversation, {"text": capture.cut(before.strip())})
@@ -311,14 +335,14 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         params = {
             "agent": AGENT,
             "sessionId": conversation.id,
-            "episodeId": conversation.course.episode_for_writing(),
+            "episodeId": conversation.record.episode_for_writing(),
             "userText": f"Noted for {'the user profile' if target == 'user' else 'the memory'}",
             "agentText": capture.cut(content, capture.MAX_WORDS),
             "toolCalls": [],
             "contextHints": NOTE,
         }
         self._put(link, "note", conversation, params)
-        conversation.course.spoken = True
+        conversation.record.spoken = True
 
     # ---- sessions
 
@@ -329,11 +353,12 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             self._end_session(link, self._session)
 
     def _end_session(self, link: Link, name: str) -> None:
-        gone = link.forget(name)
-        if gone.course.unbound:
+        course, gone = link.forget(name)
+        if course.unbound:
             once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
-        if gone.course.spoken:
-            self._put(link, "close", gone, {})
+        for conversation in gone:
+            if conversation.record.spoken:
+                self._put(link, "close", conversation, {})
 
     @guarded(lambda: None)
     def on_session_switch(
@@ -348,10 +373,12 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
                 return
             if old == self._session:
                 if rewound:
-                    link.conversation(old).course.rewind()
+                    link.course(old).rewind()
                 return
             link.listen(old, self._listener(), False)
             link.listen(self._session, self._listener(), link.context != "flush")
+            if parent_session_id == old and not reset:
+                link.goes_on(self._session, old)
             if parent_session_id:
                 link.conversation(self._session).meta["parentSessionId"] = str(parent_session_id)
             if reset and link.context != "flush":
@@ -359,13 +386,28 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             else:
                 link.forget(old)
 
-    @guarded(str)
-    def on_pre_compress(self, messages: "Optional[List[Dict[str, Any]]]" = None, **_: Any) -> str:
-        link = self._writes()
-        if link is None:
+    def on_pre_compress(
+        self, messages: "Optional[List[Dict[str, Any]]]" = None, *, require_checkpoint: bool = False, **_: Any
+    ) -> str:
+        """When it returns, what was said is in the store. Raises when it is not and the host required that: it then does not
+        compress. Otherwise "" says so."""
+        try:
+            link = self._now()
+            if link is None and require_checkpoint:
+                raise NotStored("the memory is not in use in this session, so nothing of it was stored")
+            if link is None or link.context == "flush":
+                return ""  # the housekeeping of a flush is not kept at all
+            told = messages if isinstance(messages, list) else []
+            checkpoint(link, self._session, told, self._hints(), WITHIN if require_checkpoint else NOT_ASKED)
+            once.well("on_pre_compress")
+            return "The turns above are kept word for word in the memory; holdfast_search finds them after this summary."
+        except Exception as error:  # noqa: B902
+            if getattr(error, "code", None) == GAVE_UP:
+                self._let_go()
+            once.warn("on_pre_compress", f"what Hermes is about to compress could not be stored ({error}). {advice(error)}")
+            if require_checkpoint:
+                raise
             return ""
-        link.outbox.kick()
-        return "The turns above are kept word for word in the memory; holdfast_search finds them after this summary."
 
     # ---- tools
 
@@ -380,7 +422,8 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
             if link is None:
                 return tools.failure("the memory is not in use in this session", "not_initialized")
             hold = link.hold(self._complete)
-            about = {"namespace": link.namespace, "top_k": self._config["top_k"]}
+            conversation = link.current(str(words.get("session_id") or self._session))
+            about = {"namespace": conversation.namespace, "top_k": self._config["top_k"]}
 
             def ask(method: str, params: "Dict[str, Any]") -> Any:
                 deadline = time.monotonic() + BUDGET
@@ -409,7 +452,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
 
     def _heard(self, words: "Dict[str, Any]") -> "Optional[Course]":
         link = self._now()
-        return None if link is None else link.conversation(str(words.get("session_id") or self._session)).course
+        return None if link is None else link.course(str(words.get("session_id") or self._session))
 
     @guarded(lambda: None)
     def _on_tool_called(self, *_: Any, **words: Any) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple
 
 from . import host
 from .delivery import opening
-from .link import AGENT, Link, again
+from .link import AGENT, Conversation, Link, again
 from .once import once
 
 BUDGET = 5.5  # seconds, a reconnect included, so that it is over within 6; the host gives up at 8
@@ -17,34 +17,40 @@ OPEN = ("ready", "indexing")  # phases: of the last one a recall says itself wha
 _GONE = (5, 18)  # superseded, closed
 
 
-def recall(link: Link, serve: "Callable[[str, Any], Any]", session: str, query: str) -> "Tuple[str, Any]":
-    """What to put in front of the turn, and the status to show; None when there is nothing to show."""
+class Recalled(NamedTuple):
+    text: str  # to put in front of the turn
+    status: Any  # to show; None when there is nothing to show
+    hits: "List[Dict[str, Any]]"
+
+
+def recall(link: Link, serve: "Callable[[str, Any], Any]", conversation: Conversation, query: str) -> Recalled:
     deadline = time.monotonic() + BUDGET
     hold = link.hold(serve)
     found = None
     if link.ready_on:
         try:
-            found = _ask(link, hold, session, query, deadline, link.ready_on)
+            found = _ask(link, hold, conversation, query, deadline, link.ready_on)
         except Exception as error:  # noqa: B902 - raised again unless that generation is gone
             if getattr(error, "code", None) not in _GONE or time.monotonic() > deadline:
                 raise
             link.ready_on = 0
     if found is None:
-        closed = _why_closed(link, hold, session, deadline)
+        closed = _why_closed(link, hold, conversation, deadline)
         if closed is not None:
-            return "", closed
-        found = _ask(link, hold, session, query, deadline, 0)
+            return Recalled("", closed, [])
+        found = _ask(link, hold, conversation, query, deadline, 0)
     hits = found.get("hits") or []
     if not hits and not found.get("cut"):
-        return "", None
+        return Recalled("", None, [])
     label = LABEL + (" (not all of it was read yet)" if found.get("cut") else "")
-    return str(found.get("injectedContext") or "") if hits else "", host.recall_status(label, len(hits))
+    return Recalled(str(found.get("injectedContext") or "") if hits else "", host.recall_status(label, len(hits)), hits)
 
 
-def _ask(link: Link, hold: Any, session: str, query: str, deadline: float, only: int) -> "Dict[str, Any]":
+def _ask(
+    link: Link, hold: Any, conversation: Conversation, query: str, deadline: float, only: int
+) -> "Dict[str, Any]":
     # What was just said should be found; it is stored within milliseconds, and not waited for beyond that.
     link.outbox.wait_said(max(0.0, min(GRACE, deadline - time.monotonic())))
-    conversation = link.conversation(session)
     left = deadline - time.monotonic()
     words = {
         "agent": AGENT,
@@ -55,18 +61,18 @@ def _ask(link: Link, hold: Any, session: str, query: str, deadline: float, only:
         "deadlineAt": int((time.time() + max(0.1, left - 0.5)) * 1000),
     }
     found: "Dict[str, Any]" = link.request(conversation, hold, "turn.start", words, deadline, only) or {}
-    course = conversation.course
-    course.episode = str((found.get("query") or {}).get("episodeId") or course.episode)
+    record = conversation.record
+    record.episode = str((found.get("query") or {}).get("episodeId") or record.episode)
     return found
 
 
-def _why_closed(link: Link, hold: Any, session: str, deadline: float) -> Any:
+def _why_closed(link: Link, hold: Any, conversation: Conversation, deadline: float) -> Any:
     """None when the store can be asked; else how far it is, as the status. Only a helper that has just been started is
     waited for, and that in a request: everything but health waits for the store, and a recall for what is read last."""
     health = _health(hold, deadline)
     moment = GRACE - float(health.get("uptimeMs") or 0) / 1000
     if _phase(health) not in (*OPEN, "failed") and moment > 0:
-        words = opening(link.conversation(session).for_queue())
+        words = opening(conversation.for_queue())
         until = min(time.monotonic() + moment, deadline)
         try:
             again(lambda left: hold.request("session.open", words, timeout=left, idempotent=True), until)

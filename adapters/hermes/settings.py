@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from dataclasses import dataclass
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
+from . import host
+
+FOR_A_MOMENT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN)
 DEFAULTS: "Dict[str, Any]" = {"recall": True, "users": "together", "top_k": 8}
 
 SCHEMA: "List[Dict[str, Any]]" = [
@@ -34,7 +39,7 @@ SCHEMA: "List[Dict[str, Any]]" = [
 
 
 def default_home() -> str:
-    return os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
+    return host.home() or os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
 
 
 @dataclass(frozen=True)
@@ -64,53 +69,108 @@ def make_private(where: Places) -> None:
         os.makedirs(path, mode=0o700, exist_ok=True)
 
 
+LARGEST = 1 << 16  # bytes of the file
+
+
+def _value(field: "Dict[str, Any]", value: Any) -> Any:
+    """Of the right kind; raises ValueError."""
+    key = field["key"]
+    wrong = ValueError(f"{key} is {_kind(field)}, not {_shown(value)}")
+    if field.get("type") == "boolean":
+        if isinstance(value, bool) or (isinstance(value, (int, float)) and value in (0, 1)):
+            return bool(value)
+        if isinstance(value, str) and value.strip().lower() in ("true", "false", "yes", "no", "1", "0"):
+            return value.strip().lower() in ("true", "yes", "1")
+        raise wrong
+    if field.get("type") == "integer":
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise wrong
+        try:
+            number = int(value)
+        except (ValueError, OverflowError):
+            raise wrong from None
+        if number != value and not isinstance(value, str):
+            raise wrong
+        if not field["minimum"] <= number <= field["maximum"]:
+            raise ValueError(f"{key} is from {field['minimum']} to {field['maximum']}, not {_shown(value)}")
+        return number
+    if not isinstance(value, str) or value not in field["choices"]:
+        raise wrong
+    return value
+
+
+def _kind(field: "Dict[str, Any]") -> str:
+    if "choices" in field:
+        return f"one of {', '.join(field['choices'])}"
+    return "true or false" if field["type"] == "boolean" else "a whole number"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # digits without end, or lists in lists
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
 def checked(values: "Dict[str, Any]") -> "Dict[str, Any]":
     """The known values of the right kind; raises ValueError for a known key with a wrong value."""
-    out: "Dict[str, Any]" = {}
-    for field in SCHEMA:
-        key = field["key"]
-        if key not in values:
-            continue
-        value = values[key]
-        if field.get("type") == "boolean":
-            if isinstance(value, str):
-                if value.strip().lower() not in ("true", "false", "yes", "no", "1", "0"):
-                    raise ValueError(f"{key} is true or false, not {value!r}")
-                value = value.strip().lower() in ("true", "yes", "1")
-            value = bool(value)
-        elif field.get("type") == "integer":
-            try:
-                value = int(value)
-            except (TypeError, ValueError):
-                raise ValueError(f"{key} is a whole number, not {value!r}") from None
-            if not field["minimum"] <= value <= field["maximum"]:
-                raise ValueError(f"{key} is from {field['minimum']} to {field['maximum']}, not {value}")
-        elif value not in field["choices"]:
-            raise ValueError(f"{key} is one of {', '.join(field['choices'])}, not {value!r}")
-        out[key] = value
-    return out
+    return {one["key"]: _value(one, values[one["key"]]) for one in SCHEMA if one["key"] in values}
 
 
-def load(where: Places) -> "Dict[str, Any]":
-    """What was saved, over the defaults. A file that is not there is no news; one that cannot be read raises ValueError."""
+# Where it cannot be told what a user has chosen, nobody is shown what another said.
+CAREFUL: "Dict[str, Any]" = {**DEFAULTS, "users": "apart"}
+
+
+def _read(path: str) -> Any:
+    """Raises ValueError, or OSError. What is no file, or has no end, does not hold up the host."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is no file")
+        text = file.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST} bytes")
     try:
-        with open(where.config, encoding="utf-8") as file:
-            saved = json.load(file)
+        return json.loads(text.decode("utf-8"))
+    except (RecursionError, MemoryError, OverflowError) as error:
+        raise ValueError(f"{type(error).__name__}: it is nested too deeply") from None
+
+
+def _saved(where: Places) -> "Tuple[Dict[str, Any], List[str], str]":
+    """The values that are right, the keys of those that are not, and why."""
+    keys = [one["key"] for one in SCHEMA]
+    try:
+        saved = _read(where.config)
     except FileNotFoundError:
-        return dict(DEFAULTS)
+        return {}, [], ""
     except (OSError, ValueError) as error:
-        raise ValueError(f"{where.config} cannot be read ({error}); correct it or remove it") from error
+        if isinstance(error, OSError) and error.errno in FOR_A_MOMENT:
+            raise
+        return {}, keys, f"{where.config} cannot be read ({error}); correct it or remove it"
     if not isinstance(saved, dict):
-        raise ValueError(f"{where.config} is not a JSON object; correct it or remove it")
-    return {**DEFAULTS, **checked(saved)}
+        return {}, keys, f"{where.config} is not a JSON object; correct it or remove it"
+    right: "Dict[str, Any]" = {}
+    wrong: "Dict[str, str]" = {}
+    for field in SCHEMA:
+        if field["key"] in saved:
+            try:
+                right[field["key"]] = _value(field, saved[field["key"]])
+            except ValueError as error:
+                wrong[field["key"]] = str(error)
+    return right, list(wrong), f"{where.config}: {'; '.join(wrong.values())}; correct it" if wrong else ""
+
+
+def read(where: Places) -> "Tuple[Dict[str, Any], str]":
+    """What was saved, over the defaults, and what is wrong with it ("": nothing). A file that is not there is no news; in one
+    that is wrong, each value that is right counts. Raises OSError when the file may be fine and cannot be read now."""
+    right, wrong, why = _saved(where)
+    return {**DEFAULTS, **{key: CAREFUL[key] for key in wrong}, **right}, why
 
 
 def save(where: Places, values: "Dict[str, Any]") -> None:
     """Whole or not at all, readable by the user alone. Keys that are not given stay as they were."""
-    try:
-        before = load(where)
-    except ValueError:
-        before = dict(DEFAULTS)
+    before = {**DEFAULTS, **_saved(where)[0]}
     make_private(where)
     temporary = f"{where.config}.{os.getpid()}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -21,7 +21,7 @@ HOOKS = ("post_tool_call", "post_llm_call", "transform_tool_result")
 AT_EXIT = 2.0  # seconds
 PROGRAM, VARIABLE = "holdfast-memory", "HOLDFAST_MEMORY"
 # Of this make: one that is made otherwise has another name, so that two copies of the plugin never misunderstand each other.
-_ATTRIBUTE = "_hermes_shared_2"
+_ATTRIBUTE = "_hermes_shared_3"
 Options = Dict[str, Any]
 
 

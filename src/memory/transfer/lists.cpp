@@ -106,6 +106,13 @@ json::value time_or_null(const Statement& row, int column) {
     return row.is_null(column) ? json::value(nullptr) : json::value(row.integer(column));
 }
 
+// Stored as text; what is no JSON was never stored by us, and is shown as none.
+json::value json_or_null(const Statement& row, int column) {
+    boost::system::error_code failed;
+    auto value = json::parse(row.text(column), failed);
+    return failed ? json::value(nullptr) : value;
+}
+
 } // namespace
 
 void memory_sessions(const CallPointer& call) {
@@ -116,7 +123,7 @@ void memory_sessions(const CallPointer& call) {
                 "SELECT opened_at, row, id, agent, closed_at,"
                 " (SELECT count(*) FROM episodes e WHERE e.session=s.row),"
                 " (SELECT total(turns) FROM episodes e WHERE e.session=s.row),"
-                " (SELECT max(ts) FROM traces t WHERE t.session=s.row)"
+                " (SELECT max(ts) FROM traces t WHERE t.session=s.row), s.namespace, s.meta"
                 " FROM sessions s WHERE (opened_at, row) < (?1, ?2) AND ?4=0 ORDER BY opened_at DESC, row "
                 "DESC LIMIT ?3",
                 0, [](const Statement& row) -> json::value {
@@ -126,7 +133,9 @@ void memory_sessions(const CallPointer& call) {
                             {"closedAt", time_or_null(row, 4)},
                             {"episodes", row.integer(5)},
                             {"turns", row.integer(6)},
-                            {"lastTs", time_or_null(row, 7)}};
+                            {"lastTs", time_or_null(row, 7)},
+                            {"namespace", json_or_null(row, 8)},
+                            {"meta", json_or_null(row, 9)}};
                 });
 }
 

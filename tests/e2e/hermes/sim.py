@@ -47,6 +47,43 @@ class RecallStatus:
     glyph: str = "*"
 
 
+@dataclass(frozen=True)
+class MemoryObservation:
+    source_kind: str
+    schema: str
+    version: int
+    payload: Any
+    provider: str = ""
+
+
+@dataclass(frozen=True)
+class MemoryPrefetchResult:
+    context: str = ""
+    observations: Any = ()
+
+
+def bounded(observations: Any) -> None:
+    """As the host checks what a provider hands it; it drops what is beyond."""
+    sizes = []
+    for one in observations:
+        assert isinstance(one, MemoryObservation) and one.source_kind and one.schema and one.version >= 1
+        sizes.append(len(json.dumps({"provider": "holdfast", **vars(one)}, ensure_ascii=False, allow_nan=False).encode()))
+        _bounded(one.payload, 0)
+    assert len(sizes) <= 16 and sum(sizes) <= 64 * 1024 and max(sizes, default=0) <= 16 * 1024, sizes
+
+
+def _bounded(value: Any, depth: int) -> None:
+    assert depth <= 6
+    if isinstance(value, dict):
+        assert len(value) <= 64 and all(isinstance(key, str) for key in value)
+        for one in value.values():
+            _bounded(one, depth + 1)
+    elif isinstance(value, str):
+        assert len(value) <= 4096
+    else:
+        assert value is None or isinstance(value, (bool, int, float))
+
+
 class MemoryProvider(abc.ABC):
     """What must be there, and what a provider gets when it leaves it out."""
 
@@ -64,6 +101,12 @@ class MemoryProvider(abc.ABC):
 
     @abc.abstractmethod
     def get_tool_schemas(self) -> "List[Dict[str, Any]]": ...
+
+    def identity_signature(self) -> "Dict[str, Any]":
+        return {}
+
+    def cache_busting_signature(self) -> "Optional[Dict[str, Any]]":
+        return None
 
     def initialize_for_inspection(self, session_id: str, **kwargs: Any) -> None:
         self.initialize(session_id=session_id, **kwargs)
@@ -83,7 +126,7 @@ class MemoryProvider(abc.ABC):
         return None
 
     def sync_turn(
-        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
+        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None, turn_author: Any = None
     ) -> None: ...
 
     def handle_tool_call(self, tool_name: str, args: "Dict[str, Any]", **kwargs: Any) -> str:
@@ -195,8 +238,17 @@ class Host:
         memory = types.ModuleType("agent.memory_provider")
         memory.MemoryProvider = MemoryProvider  # type: ignore[attr-defined]
         memory.RecallStatus = RecallStatus  # type: ignore[attr-defined]
-        for module in (package, plugins, agent, client, memory):
+        constants = types.ModuleType("hermes_constants")
+        constants.get_hermes_home = _home.get  # type: ignore[attr-defined]
+        for module in (package, plugins, agent, client, memory, constants):
             sys.modules[module.__name__] = module
+
+    @classmethod
+    def newer_memory(cls) -> None:
+        """From when prefetch() may return more than a text."""
+        memory = sys.modules["agent.memory_provider"]
+        memory.MemoryPrefetchResult = MemoryPrefetchResult  # type: ignore[attr-defined]
+        memory.MemoryObservation = MemoryObservation  # type: ignore[attr-defined]
 
     @classmethod
     def older_client(cls, client: Any) -> None:
@@ -395,6 +447,24 @@ class MemoryManager:
     def on_turn_start(self, number: int, message: str, **kwargs: Any) -> None:
         self.provider.on_turn_start(number, message, **kwargs)
 
+    def on_pre_compress(self, messages: "List[Dict[str, Any]]", *, require_checkpoint: bool = False) -> str:
+        """The whole transcript for a provider that only does its best, prepared evidence for one that promises to store it."""
+        version = int(self.provider.pre_compress_checkpoint_api_version)
+        words: "Dict[str, Any]" = {}
+        if version >= 2:
+            messages = evidence_of(messages)
+            known = inspect.signature(self.provider.on_pre_compress).parameters
+            if "require_checkpoint" in known:
+                words["require_checkpoint"] = require_checkpoint
+        elif require_checkpoint:
+            raise RuntimeError("no provider stores what is about to be compressed")
+        try:
+            return str(self.provider.on_pre_compress(messages, **words) or "")
+        except Exception:
+            if require_checkpoint:
+                raise
+            return ""
+
     def on_memory_write(self, action: str, target: str, content: str, metadata: "Dict[str, Any]") -> None:
         self.provider.on_memory_write(action, target, content, metadata=dict(metadata))
 
@@ -414,6 +484,14 @@ class MemoryManager:
     def shutdown_all(self) -> None:
         self.drain()
         self.provider.shutdown()
+
+
+def evidence_of(messages: "List[Dict[str, Any]]") -> "List[Dict[str, Any]]":
+    """What people and the assistant said themselves: no tools, no system, no summaries."""
+    return [
+        {"role": one["role"], "content": one["content"]} for one in messages
+        if one.get("role") in ("user", "assistant") and one.get("content") and not one.get("_compressed_summary")
+    ]
 
 
 class Agent:

@@ -67,6 +67,8 @@ class Fork(HermesTest):
             "the outbox's": link.outbox._lock,
             "the shared one's": shared._lock,
             "the courses'": link.courses._lock,
+            "a course's": link.course("s1").lock,
+            "its ledger's": link.course("s1").ledger.lock,
             "the log's": sys.modules[package + ".once"].once._lock,
             "the binding's": sys.modules[package + ".binding"]._lock,
             "that of making what is shared": sys.modules[package + ".shared"]._making,
