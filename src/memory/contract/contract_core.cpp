@@ -1,6 +1,7 @@
 // core.* and the subscriptions.
 #include "memory/contract/contract_call.hpp"
 
+#include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <sys/stat.h>
@@ -54,6 +55,15 @@ json::object set_aside_warning(const std::string& kept_as) {
                         "longer needed"}};
 }
 
+json::array log_loss_warnings(const std::vector<LogLoss>& losses) {
+    json::array warnings;
+    for (const auto& loss : losses)
+        warnings.push_back({{"code", loss.rows_missing ? "log_cut" : "log_moved"},
+                            {"keptAs", loss.note},
+                            {"message", core::cat(loss.text, ". Remove this note when it is no longer needed")}});
+    return warnings;
+}
+
 // From memory only: nothing here depends on the size of the database or waits for it.
 void core_health(const CallPointer& call) {
     const auto& service = call->service();
@@ -84,10 +94,16 @@ void core_health(const CallPointer& call) {
         health["walBytes"] = service.store().wal_bytes();
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
             health["dbBytes"] = static_cast<std::int64_t>(file.st_size);
+        auto warnings = log_loss_warnings(service.store().earlier_log_losses());
         if (const auto& aside = service.store().set_aside(); !aside.empty())
-            (health["warnings"].is_array() ? health["warnings"].get_array()
-                                           : health["warnings"].emplace_array())
-                .push_back(set_aside_warning(aside));
+            warnings.push_back(set_aside_warning(aside));
+        if (!warnings.empty()) {
+            auto& said = health["warnings"];
+            if (!said.is_array())
+                said.emplace_array();
+            for (auto& warning : warnings)
+                said.get_array().push_back(std::move(warning));
+        }
     }
     call->answer(std::move(health));
 }
