@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,7 +90,16 @@ void core_health(const CallPointer& call) {
     if (service.is_open()) {
         health["counts"] = counts_of(service.store().totals());
         const auto indexed = service.recall().indexed();
-        health["index"] = {{"done", indexed.done}, {"total", indexed.total}};
+        json::object index{{"done", indexed.done}, {"total", indexed.total}};
+        const auto unreadable = service.recall().unreadable();
+        if (!unreadable.empty()) {
+            auto& rows = index["unreadable"].emplace_array();
+            for (const auto& range : unreadable)
+                rows.push_back({{"first", range.first},
+                                {"last", range.last >= none_after ? json::value(nullptr) : json::value(range.last)},
+                                {"reason", range.why}});
+        }
+        health["index"] = std::move(index);
         health["epoch"] = service.store().epoch();
         health["walBytes"] = service.store().wal_bytes();
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
@@ -97,6 +107,14 @@ void core_health(const CallPointer& call) {
         auto warnings = log_loss_warnings(service.store().earlier_log_losses());
         if (const auto& aside = service.store().set_aside(); !aside.empty())
             warnings.push_back(set_aside_warning(aside));
+        if (!unreadable.empty())
+            warnings.push_back(
+                {{"code", "unreadable_rows"},
+                 {"message", core::cat("the store is damaged: ", unreadable.size(),
+                                       unreadable.size() == 1 ? " place" : " places",
+                                       " of the table traces, the first at row ", unreadable.front().first,
+                                       ", cannot be read and will not be found. What to do is said by: holdfast "
+                                       "memory check")}});
         if (!warnings.empty()) {
             auto& said = health["warnings"];
             if (!said.is_array())

@@ -128,8 +128,11 @@ public:
                 if (!there) {
                     if (!leaves_out() || !is_damage(there.error()))
                         return std::unexpected(std::move(there.error()));
-                    if (!step_over(**statement, cursor, there.error()))
+                    const auto last = last_unreadable(**statement, cursor.row);
+                    name(cursor.kind, {"", cursor.row + 1, last, true, there.error().message});
+                    if (last == none_after)
                         return true;
+                    cursor.row = last;
                     break; // and from there again
                 }
                 if (!*there)
@@ -207,35 +210,6 @@ private:
     static Result<void> damaged(std::size_t kind, std::int64_t row, std::string_view why) {
         return fail(Errc::io, cat("table ", stored_tables.at(kind), ", row ", row, ": ", why), EUCLEAN);
     }
-    // Whether reading after that row is possible again.
-    static bool can_read_after(Statement& statement, std::int64_t row) {
-        statement.reset();
-        statement.bind(1, row);
-        return statement.step().has_value();
-    }
-    // Damage is a page or more, so many rows beside each other: the cursor goes to the last of them. False: to
-    // the end.
-    bool step_over(Statement& statement, Cursor& cursor, const Error& why) {
-        const auto first = cursor.row + 1;
-        auto bad = cursor.row;
-        auto good = first;
-        for (std::int64_t step = 1; !can_read_after(statement, good); step *= 2) {
-            bad = good;
-            good += step;
-            if (good >= none_after) {
-                name(cursor.kind, {"", first, none_after, true, why.message});
-                return false;
-            }
-        }
-        while (good - bad > 1) {
-            const auto middle = bad + (good - bad) / 2;
-            (can_read_after(statement, middle) ? good : bad) = middle;
-        }
-        name(cursor.kind, {"", first, good, true, why.message});
-        cursor.row = good;
-        return true;
-    }
-
     Database& database_;
     ExportPage& page_;
     OnDamage on_damage_;
@@ -377,7 +351,8 @@ Result<SavedRows> save_rows_after(Database& database, const RowMarks& marks, int
     ExportPage page;
     Page writer(database, page, OnDamage::leave_out);
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        Cursor cursor{kind, marks.at(kind), marks.at(trace_kind)};
+        // Sessions and episodes of before are in the database.
+        Cursor cursor{kind, marks.at(kind), none_after};
         for (bool finished = false; !finished;) {
             auto some = rows_of_kind(database, writer, cursor);
             if (!some)

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
 #include "memory/transfer/records.hpp"
 
@@ -123,6 +124,7 @@ void core_check(const CallPointer& call) {
         if (store.set_aside_now())
             problems.emplace_back(cat("the database was corrupt when it was opened; it is kept as ",
                                       store.set_aside(), ", and a new one was begun"));
+        const bool database_sound = problems.empty();
         json::array notes;
         for (const auto& loss : log_losses(call->service().paths().database)) {
             auto said = cat(loss.text, " (", loss.note, "; remove it when it is no longer needed)");
@@ -137,6 +139,7 @@ void core_check(const CallPointer& call) {
             call->service().recall().rebuild();
         constexpr std::array said = {"sound", "repaired", "rebuilding"};
         json::object shown{{"sound", problems.empty()},
+                           {"databaseSound", database_sound},
                            {"problems", std::move(problems)},
                            {"indexSound", report->index_sound},
                            {"indexRepaired", report->index_repaired},

@@ -34,11 +34,10 @@ std::string reason_to_refuse(const boost::json::object& record);
 struct DamagedRows {
     std::string table;
     std::int64_t first = 0;
-    std::int64_t last = 0; // none_after: nobody can tell; up to the end of the table
+    std::int64_t last = 0; // none_after (row_reading.hpp): up to the end of the table
     bool left_out = true;  // false: exported, changed as `why` says
     std::string why;
 };
-inline constexpr std::int64_t none_after = std::int64_t{1} << 40;
 // "table traces, rows 100 to 109: not exported (the reason)"
 std::string in_words(const DamagedRows& rows);
 
