@@ -27,7 +27,7 @@ std::optional<MemoryClient> client_of(const Arguments& arguments, int& exit_code
     const auto home = existing_memory_home(arguments, exit_code);
     if (!home)
         return std::nullopt;
-    auto client = MemoryClient::start(*home);
+    auto client = MemoryClient::start(*home, arguments);
     if (client)
         return std::move(*client);
     exit_code = fail_with(client.error());

@@ -4,6 +4,8 @@
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/settings.hpp"
+#include "core/duration.hpp"
 #include "core/json_fields.hpp"
 #include "core/printable.hpp"
 #include "core/text.hpp"
@@ -14,9 +16,11 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -30,6 +34,9 @@ constexpr int quiet_ms = 7000;   // and where no bar can be drawn: one line, onc
 constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
 constexpr int between_retries = 250;
 constexpr int between_looks = 100; // at how far the index is
+constexpr std::chrono::minutes most_silence{1};   // an owner answers health whatever else it does
+constexpr std::chrono::minutes most_standing{10}; // a check of a large store says nothing in between
+constexpr std::chrono::seconds most_leaving{30};  // for what was answered already
 
 Error error_of(const json::object& error) {
     Error out{Errc::io, core::text_field(error, "message"), 0};
@@ -51,7 +58,11 @@ Error error_of(const json::object& error) {
 
 } // namespace
 
-Result<MemoryClient> MemoryClient::start(const std::string& home, const std::string& agent) {
+Result<MemoryClient> MemoryClient::start(const std::string& home, const Arguments& arguments,
+                                         const std::string& agent) {
+    const auto timeout = duration_option(arguments, "timeout");
+    if (!timeout)
+        return std::unexpected(timeout.error());
     auto program = find_memory_program();
     if (!program)
         return std::unexpected(std::move(program.error()));
@@ -71,17 +82,36 @@ Result<MemoryClient> MemoryClient::start(const std::string& home, const std::str
         return std::unexpected(std::move(process.error()));
     MemoryClient client;
     client.home_ = home;
+    client.standing_ = timeout->value_or(most_standing);
+    client.silence_ = std::min<std::chrono::milliseconds>(timeout->value_or(most_silence), most_silence);
     client.process_ = std::make_unique<sys::PidFd>(std::move(*process));
     client.in_ = std::move(to_helper->writing);
     client.out_ = std::move(from_helper->reading);
+    if (auto free = sys::set_nonblocking(client.in_.get()); !free)
+        return std::unexpected(std::move(free.error()));
     return client;
 }
 
-// End of input means: everything written is committed, then the helper ends by itself.
+// End of input means: everything written is committed, then the helper ends by itself. One that does not in
+// time has answered all the same, and is left to itself.
 MemoryClient::~MemoryClient() {
     in_.reset();
-    if (process_ && process_->wait_ended(sys::Deadline::never()))
+    if (!process_)
+        return;
+    if (process_->wait_ended(sys::Deadline::in(std::min<std::chrono::milliseconds>(standing_, most_leaving))))
         (void)process_->try_reap();
+    else
+        complain(cat("the memory at ", home_, ": holdfast-memory does not end; what was answered is stored"));
+}
+
+Error MemoryClient::no_sign(std::chrono::milliseconds waited, const std::string& phase) const {
+    const auto slot = query({home_, "memory"});
+    return {Errc::timed_out,
+            cat("waited ", core::format_duration(waited), " for the memory at ", home_, " (", phase,
+                slot && slot->owner_pid > 0 ? cat("; process ", slot->owner_pid, " owns it") : "",
+                "). Look at it with: holdfast memory status --home ", home_,
+                "; wait for longer with --timeout, or end its owner with: holdfast stop"),
+            0};
 }
 
 Error MemoryClient::gone() const {
@@ -118,11 +148,16 @@ Result<void> MemoryClient::send(const json::object& message) {
         if (written.state == sys::WriteState::broken)
             return std::unexpected(gone());
         rest.remove_prefix(written.bytes);
+        if (written.state != sys::WriteState::would_block)
+            continue;
+        pollfd room{in_.get(), POLLOUT, 0};
+        if (::poll(&room, 1, sys::Deadline::in(silence_).poll_timeout()) == 0)
+            return std::unexpected(no_sign(silence_, "it takes no request"));
     }
     return {};
 }
 
-Result<std::string> MemoryClient::read_line(int at_most_ms) {
+Result<std::string> MemoryClient::read_line(sys::Deadline until) {
     std::size_t searched = 0;
     for (;;) {
         if (const auto end = buffer_.find('\n', searched); end != buffer_.npos) {
@@ -132,7 +167,7 @@ Result<std::string> MemoryClient::read_line(int at_most_ms) {
         }
         searched = buffer_.size();
         pollfd ready{out_.get(), POLLIN, 0};
-        const int count = ::poll(&ready, 1, at_most_ms);
+        const int count = ::poll(&ready, 1, until.poll_timeout());
         if (count < 0 && errno == EINTR)
             continue;
         if (count == 0)
@@ -153,12 +188,24 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
         return std::unexpected(std::move(sent.error()));
     ProgressBar bar("memory");
     bool asked = false; // one question about its health at a time
+    std::string phase = "it does not answer";
+    std::uint64_t done = 0;
+    auto heard = sys::Deadline::in(silence_);
+    auto moved = sys::Deadline::in(standing_);
     for (;;) {
-        auto line = read_line(asked || said_ ? -1 : bar.visible() ? patience_ms : quiet_ms);
+        auto line = read_line(
+            sys::Deadline::in(std::chrono::milliseconds(bar.visible() ? patience_ms : quiet_ms))
+                .earlier(heard)
+                .earlier(moved));
         if (!line)
             return std::unexpected(std::move(line.error()));
         if (line->empty()) {
-            asked = true;
+            if (heard.passed())
+                return std::unexpected(no_sign(silence_, phase));
+            if (moved.passed())
+                return std::unexpected(no_sign(standing_, phase));
+            if (std::exchange(asked, true))
+                continue;
             if (auto sent = send({{"jsonrpc", "2.0"},
                                   {"id", "health"},
                                   {"method", "core.health"},
@@ -178,13 +225,20 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
         if (const auto* health = core::object_field(*message, "result");
             health != nullptr && health->contains("phase")) {
             asked = false;
+            heard = sys::Deadline::in(silence_);
             const auto* progress = core::object_field(*health, "progress");
-            const auto phase = core::text_field(*health, "phase");
-            if (phase != "ready" && !bar.visible())
+            const auto said = core::text_field(*health, "phase");
+            const auto reached = progress != nullptr ? core::unsigned_field(*progress, "done") : 0;
+            if (const auto waited_for = said == "ready" ? cat("it works on ", method) : said;
+                waited_for != phase || reached != done) {
+                moved = sys::Deadline::in(standing_);
+                phase = waited_for;
+                done = reached;
+            }
+            if (!bar.visible() && !said_)
                 say_what_is_waited_for(phase);
-            if (phase != "ready")
-                bar.show(progress != nullptr ? core::unsigned_field(*progress, "done") : 0,
-                         progress != nullptr ? core::unsigned_field(*progress, "total") : 0, phase);
+            if (said != "ready")
+                bar.show(reached, progress != nullptr ? core::unsigned_field(*progress, "total") : 0, said);
         }
     }
 }
@@ -194,6 +248,8 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
 Result<void> MemoryClient::wait_indexed() {
     ProgressBar bar("indexing");
     std::optional<std::uint64_t> goal;
+    std::uint64_t last = 0;
+    auto moved = sys::Deadline::in(standing_);
     for (int waited_ms = 0;; waited_ms += between_looks) {
         auto health = call("core.health", {});
         if (!health)
@@ -207,6 +263,11 @@ Result<void> MemoryClient::wait_indexed() {
             goal = core::unsigned_field(*index, "total");
         if (done >= *goal)
             return {};
+        if (done != std::exchange(last, done))
+            moved = sys::Deadline::in(standing_);
+        if (moved.passed())
+            return std::unexpected(
+                no_sign(standing_, cat("its index has ", done, " of ", *goal, " traces and gets no further")));
         if (waited_ms >= patience_ms)
             bar.show(done, *goal, cat(done, " traces"));
         if (waited_ms >= quiet_ms && !bar.visible() && !said_)

@@ -10,6 +10,11 @@ constexpr Option home_option{
     .value = "DIR",
     .help = "the data home (default: $HOLDFAST_HOME/memory, or the profile's state directory)"};
 constexpr Option json_option{.name = "json", .value = "", .help = "as JSON"};
+constexpr Option timeout_option{
+    .name = "timeout",
+    .value = "DUR",
+    .help = "give up (exit 75) when the memory's owner says nothing, or gets no further, for this long "
+            "(default: 1m and 10m)"};
 constexpr Option agent_option{
     .name = "agent", .value = "NAME", .help = "the agent that is served (default: default)"};
 constexpr Option port_option{.name = "port",
@@ -35,13 +40,13 @@ constexpr Option for_daemon[] = {
      .help = "leave when nobody was there for this long, such as 15m (default: stay)"}};
 constexpr Option for_mcp[] = {home_option, agent_option, port_option, no_viewer_option, line_option};
 constexpr Option for_search[] = {
-    home_option,
+    home_option, timeout_option,
     {.name = "limit", .value = "N", .help = "at most N hits, 1 to 200 (default: 10)", .letter = 'n'},
     {.name = "session", .value = "ID", .help = "only in this session"},
     json_option,
 };
 constexpr Option for_add[] = {
-    home_option,
+    home_option, timeout_option,
     {.name = "tag",
      .value = "WORD",
      .help = "a tag; may be given several times",
@@ -55,26 +60,26 @@ constexpr Option before_option{
     .name = "before", .value = "PLACE", .help = "go on where an earlier page said to"};
 constexpr Option page_option{
     .name = "limit", .value = "N", .help = "at most N of them, 1 to 500 (default: 20)", .letter = 'n'};
-constexpr Option for_show[] = {home_option, json_option};
-constexpr Option for_forget[] = {home_option};
-constexpr Option for_sessions[] = {home_option, page_option, before_option, json_option};
+constexpr Option for_show[] = {home_option, timeout_option, json_option};
+constexpr Option for_forget[] = {home_option, timeout_option};
+constexpr Option for_sessions[] = {home_option, timeout_option, page_option, before_option, json_option};
 constexpr Option for_episodes[] = {
-    home_option,   page_option,
+    home_option, timeout_option,   page_option,
     before_option, {.name = "session", .value = "ID", .help = "only those of this session"},
     json_option,
 };
 constexpr Option for_status[] = {home_option, json_option};
 constexpr Option for_check[] = {
-    home_option,
+    home_option, timeout_option,
     {.name = "rebuild-index", .value = "", .help = "also build its indexes again from the text"},
     json_option,
 };
 constexpr Option for_export[] = {
-    home_option,
+    home_option, timeout_option,
     {.name = "quiet", .value = "", .help = "no progress, no summary", .letter = 'q'},
 };
 constexpr Option for_import[] = {
-    home_option,
+    home_option, timeout_option,
     {.name = "skip-bad", .value = "", .help = "leave bad lines out instead of stopping at the first"},
     {.name = "rejects",
      .value = "PATH",

@@ -5,6 +5,7 @@
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
@@ -46,10 +47,27 @@ std::uint64_t lines_in(const json::value& health) {
     return sum;
 }
 
-// All pages to `fd`; how many lines that were.
-Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::string& name, bool quiet) {
+struct Exported {
+    std::uint64_t lines = 0;
+    std::uint64_t damaged = 0; // places of the store that are named on stderr
+};
+
+// What a page says of rows that could not be read, or not as they were stored.
+std::uint64_t name_damage(const json::object& page) {
+    const auto* damaged = page.if_contains("damaged");
+    if (damaged == nullptr || !damaged->is_array())
+        return 0;
+    for (const auto& rows : damaged->get_array())
+        if (const auto* one = rows.if_object())
+            complain(core::printable(core::text_field(*one, "message")));
+    return damaged->get_array().size();
+}
+
+// All pages to `fd`.
+Result<Exported> write_pages(MemoryClient& client, int fd, const std::string& name, bool quiet) {
     ProgressBar bar("exporting", !quiet);
-    std::uint64_t done = 0;
+    Exported exported;
+    auto& done = exported.lines;
     std::uint64_t total = 0;
     std::string cursor;
     for (;;) {
@@ -64,9 +82,10 @@ Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::strin
         if (auto written = write_all(fd, lines->get_string(), name); !written)
             return std::unexpected(std::move(written.error()));
         done += core::unsigned_field(*shown, "count");
+        exported.damaged += name_damage(*shown);
         cursor = core::text_field(*shown, "next");
         if (cursor.empty())
-            return done;
+            return exported;
         if (bar.visible() && total == 0)
             if (auto health = client.call("core.health", {}))
                 total = lines_in(*health);
@@ -80,8 +99,19 @@ bool is_stream(const std::string& name) {
     return ::stat(name.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
-Result<std::uint64_t> export_to(const std::string& home, int fd, const std::string& name, bool quiet) {
-    auto client = MemoryClient::start(home);
+// The exit code of an export that came to its end.
+int end_of(const Exported& exported, const std::string& home) {
+    if (exported.damaged == 0)
+        return exit_ok;
+    complain(cat("the store at ", home,
+                 " is damaged: what is named above is not in the export, or not as it was stored. All the rest is, "
+                 "and can be imported. Into a new home it comes at once with: holdfast memory import ",
+                 home, "/data/memory.db --home DIRECTORY"));
+    return exit_bad_data;
+}
+
+Result<Exported> export_to(const Arguments& arguments, const std::string& home, int fd, const std::string& name, bool quiet) {
+    auto client = MemoryClient::start(home, arguments);
     if (!client)
         return std::unexpected(std::move(client.error()));
     return write_pages(*client, fd, name, quiet);
@@ -98,27 +128,27 @@ int memory_export_command(const Arguments& arguments) {
     if (arguments.words.empty() || arguments.words[0] == "-") {
         if (stdout_is_terminal() && arguments.words.empty())
             complain("the export goes to this terminal; to a file: holdfast memory export FILE");
-        const auto count = export_to(*home, STDOUT_FILENO, "stdout", quiet);
-        return count ? exit_ok : fail_with(count.error());
+        const auto count = export_to(arguments, *home, STDOUT_FILENO, "stdout", quiet);
+        return count ? end_of(*count, *home) : fail_with(count.error());
     }
     const auto& name = arguments.words[0];
     if (is_stream(name)) {
         const sys::Fd stream(::open(name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-        const auto count = stream ? export_to(*home, stream.get(), name, quiet)
-                                  : Result<std::uint64_t>(sys::fail_making(cat("open ", name)));
-        return count ? exit_ok : fail_with(count.error());
+        const auto count = stream ? export_to(arguments, *home, stream.get(), name, quiet)
+                                  : Result<Exported>(sys::fail_making(cat("open ", name)));
+        return count ? end_of(*count, *home) : fail_with(count.error());
     }
     auto file = sys::NewFile::open(name);
     if (!file)
         return fail_with(file.error());
-    const auto count = export_to(*home, file->fd(), name, quiet);
+    const auto count = export_to(arguments, *home, file->fd(), name, quiet);
     if (!count)
         return fail_with(count.error());
     if (auto there = file->appear(); !there)
         return fail_with(there.error());
     if (!quiet)
-        complain(cat(*count, " lines written to ", name));
-    return exit_ok;
+        complain(cat(count->lines, " lines written to ", name));
+    return end_of(*count, *home);
 }
 
 } // namespace holdfast::cli

@@ -195,7 +195,7 @@ int memory_import_command(const Arguments& arguments) {
     auto home = memory_home(arguments);
     if (!home)
         return fail_with(home.error());
-    auto client = MemoryClient::start(*home, "import");
+    auto client = MemoryClient::start(*home, arguments, "import");
     if (!client)
         return fail_with(client.error());
     Importer importer(*client, arguments.has("skip-bad"), std::move(*rejects));

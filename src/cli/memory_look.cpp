@@ -1,16 +1,25 @@
 // Asks holdfast-memory what there is to see: it has SQLite, and this program has not.
 #include "cli/memory.hpp"
+#include "core/duration.hpp"
 #include "core/json_fields.hpp"
 #include "core/text.hpp"
 #include "sys/pipes.hpp"
+#include "sys/clock.hpp"
 #include "sys/spawn.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
 namespace holdfast::cli {
+
+namespace {
+
+constexpr std::chrono::minutes most_looking{1};
+
+} // namespace
 
 Result<boost::json::object> look_at_memory(const std::string& home) {
     auto program = find_memory_program();
@@ -29,7 +38,13 @@ Result<boost::json::object> look_at_memory(const std::string& home) {
     answer->writing.reset();
     std::string text;
     std::array<char, 4096> chunk;
+    const auto until = sys::Deadline::in(most_looking); // it asks the owner with a bound of its own
     for (;;) {
+        pollfd ready{answer->reading.get(), POLLIN, 0};
+        if (const int count = ::poll(&ready, 1, until.poll_timeout()); count == 0)
+            return fail(Errc::timed_out, core::cat("looked at the memory at ", home, " for ",
+                                                   core::format_duration(most_looking),
+                                                   "; its files or its owner do not answer"));
         const auto n = ::read(answer->reading.get(), chunk.data(), chunk.size());
         if (n < 0 && errno == EINTR)
             continue;
@@ -37,7 +52,7 @@ Result<boost::json::object> look_at_memory(const std::string& home) {
             break;
         text.append(chunk.data(), static_cast<std::size_t>(n));
     }
-    if (process->wait_ended(sys::Deadline::never()))
+    if (process->wait_ended(until))
         (void)process->try_reap();
     auto health = core::parse_object(text);
     if (!health)

@@ -26,7 +26,7 @@ Result<MemoryClient> client_of(const Arguments& arguments) {
     auto home = memory_home(arguments);
     if (!home)
         return std::unexpected(std::move(home.error()));
-    return MemoryClient::start(*home, arguments.value("agent").value_or("person"));
+    return MemoryClient::start(*home, arguments, arguments.value("agent").value_or("person"));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -171,20 +171,24 @@ int memory_check_command(const Arguments& arguments) {
     if (arguments.has("json"))
         return answer_json(*checked, sound ? exit_ok : exit_bad_data);
     if (!sound) {
-        complain("the database is damaged:");
+        const bool only_notes = report != nullptr && core::bool_field(*report, "databaseSound");
+        complain(only_notes ? "the database itself is sound, but not all that was answered may be in it:"
+                            : "the database is damaged:");
         if (report != nullptr)
             for (const auto& problem : core::texts_field(*report, "problems"))
                 complain(cat("  ", in_one_line(problem)));
         if (!kept_as.empty())
             complain(cat("bring over what can still be read with: holdfast memory import ", kept_as,
                          " --home ", *home));
-        else
+        else if (!only_notes)
             complain(cat("bring what can still be read into a new home with: holdfast memory import ", *home,
                          "/data/memory.db --home DIRECTORY; then move ", *home,
                          " away, and that one to its place"));
         return exit_bad_data;
     }
     std::string text = "the database is sound\n";
+    for (const auto& note : core::texts_field(*report, "notes"))
+        text += cat(in_one_line(note), '\n');
     if (!kept_as.empty())
         text += cat("an earlier one was corrupt, and lies at ", kept_as,
                     "; what can still be read is brought over by: holdfast memory import ", kept_as,

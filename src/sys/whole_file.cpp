@@ -73,6 +73,12 @@ Result<bool> put_in_place(const std::string& temporary, const std::string& path)
 
 } // namespace
 
+Result<void> write_whole_text(int fd, std::string_view text) {
+    if (const int error = write_all(fd, text))
+        return fail_sys("write", error);
+    return {};
+}
+
 Result<void> check_place_for(const std::string& path) {
     struct stat file{};
     if (::lstat(path.c_str(), &file) == 0) {

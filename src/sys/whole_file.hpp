@@ -10,6 +10,9 @@
 
 namespace holdfast::sys {
 
+// All of it to an open file, however many writes that takes.
+Result<void> write_whole_text(int fd, std::string_view text);
+
 // A file in a directory that is not ours alone: written whole under a name that nobody has, then renamed over
 // a plain file or nothing. Errors: cannot_create (no such directory; something else than a plain file stands
 // there), not_permitted, no_space, io.

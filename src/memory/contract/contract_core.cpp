@@ -1,7 +1,9 @@
 // core.* and the subscriptions.
 #include "memory/contract/contract_call.hpp"
 
+#include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,6 +56,15 @@ json::object set_aside_warning(const std::string& kept_as) {
                         "longer needed"}};
 }
 
+json::array log_loss_warnings(const std::vector<LogLoss>& losses) {
+    json::array warnings;
+    for (const auto& loss : losses)
+        warnings.push_back({{"code", loss.rows_missing ? "log_cut" : "log_moved"},
+                            {"keptAs", loss.note},
+                            {"message", core::cat(loss.text, ". Remove this note when it is no longer needed")}});
+    return warnings;
+}
+
 // From memory only: nothing here depends on the size of the database or waits for it.
 void core_health(const CallPointer& call) {
     const auto& service = call->service();
@@ -79,15 +90,38 @@ void core_health(const CallPointer& call) {
     if (service.is_open()) {
         health["counts"] = counts_of(service.store().totals());
         const auto indexed = service.recall().indexed();
-        health["index"] = {{"done", indexed.done}, {"total", indexed.total}};
+        json::object index{{"done", indexed.done}, {"total", indexed.total}};
+        const auto unreadable = service.recall().unreadable();
+        if (!unreadable.empty()) {
+            auto& rows = index["unreadable"].emplace_array();
+            for (const auto& range : unreadable)
+                rows.push_back({{"first", range.first},
+                                {"last", range.last >= none_after ? json::value(nullptr) : json::value(range.last)},
+                                {"reason", range.why}});
+        }
+        health["index"] = std::move(index);
         health["epoch"] = service.store().epoch();
         health["walBytes"] = service.store().wal_bytes();
         if (struct stat file{}; ::stat(paths.database.c_str(), &file) == 0)
             health["dbBytes"] = static_cast<std::int64_t>(file.st_size);
+        auto warnings = log_loss_warnings(service.store().earlier_log_losses());
         if (const auto& aside = service.store().set_aside(); !aside.empty())
-            (health["warnings"].is_array() ? health["warnings"].get_array()
-                                           : health["warnings"].emplace_array())
-                .push_back(set_aside_warning(aside));
+            warnings.push_back(set_aside_warning(aside));
+        if (!unreadable.empty())
+            warnings.push_back(
+                {{"code", "unreadable_rows"},
+                 {"message", core::cat("the store is damaged: ", unreadable.size(),
+                                       unreadable.size() == 1 ? " place" : " places",
+                                       " of the table traces, the first at row ", unreadable.front().first,
+                                       ", cannot be read and will not be found. What to do is said by: holdfast "
+                                       "memory check")}});
+        if (!warnings.empty()) {
+            auto& said = health["warnings"];
+            if (!said.is_array())
+                said.emplace_array();
+            for (auto& warning : warnings)
+                said.get_array().push_back(std::move(warning));
+        }
     }
     call->answer(std::move(health));
 }

@@ -112,6 +112,14 @@ public:
         std::int64_t total = 0;
     };
     Indexed indexed();
+    // Rows that cannot be read, and are therefore not found: the store is damaged there. They are passed over,
+    // and what is behind them is indexed; the next start tries them again.
+    struct Unreadable {
+        std::int64_t first = 0;
+        std::int64_t last = 0; // none_after: to the end
+        std::string why;
+    };
+    std::vector<Unreadable> unreadable() const;
     // Waits until everything committed so far is indexed, at most this long. False: not yet.
     bool wait_indexed(std::int64_t at_most_ms);
     [[nodiscard]] RankedIndex& index() noexcept { return *index_; }
@@ -132,6 +140,9 @@ private:
     bool wait_for_recent(std::int64_t deadline_us);
     // Indexes up to `limit` rows that are not yet; false when there was none.
     Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
+    // Whether these rows are to be passed over now, and not to be tried again.
+    bool pass_over(const Error& why);
+    void name_unreadable(std::int64_t first, std::int64_t last, const std::string& why);
     Result<std::shared_ptr<ObjectIndex>> objects(Analyzer& analyzer);
     // The best of each kind, `limits` of them, best first. An object is of the time when it was last changed,
     // and of no session, agent or episode.
@@ -159,6 +170,11 @@ private:
     bool purge_ = true; // files may hold words of rows that are gone
     bool stopping_ = false;
     std::thread indexer_;
+    std::int64_t passed_over_ = 0; // the indexer's: rows up to this one are not tried again
+    int failures_ = 0;             // the indexer's: one after the other at the same row
+
+    mutable std::mutex unreadable_mutex_;
+    std::vector<Unreadable> unreadable_;
 
     std::atomic<std::uint64_t> objects_version_ = 1;
     std::mutex objects_mutex_;

@@ -3,9 +3,11 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 namespace holdfast::memory {
 
@@ -93,6 +95,7 @@ void Recall::indexer_loop() {
         if (rebuild_) {
             index_->clear();
             indexed_row_ = 0;
+            passed_over_ = 0;
             behind = true;
             rebuild_ = false;
         }
@@ -134,7 +137,9 @@ void Recall::indexer_loop() {
             if (!kept && kept.error().sys == EUCLEAN)
                 rebuild();
         }
-        const auto reached = some && !*some ? goal : index_->next_row() - 1;
+        const auto reached = some && !*some
+                                 ? goal
+                                 : std::min(goal, std::max(passed_over_, index_->next_row() - 1));
         if (goal - reached > 1000 && monotonic_ms() - told > 100) {
             told = monotonic_ms();
             behind = true;
@@ -152,33 +157,70 @@ void Recall::indexer_loop() {
     }
 }
 
+std::vector<Recall::Unreadable> Recall::unreadable() const {
+    const std::lock_guard lock(unreadable_mutex_);
+    return unreadable_;
+}
+
+bool Recall::pass_over(const Error& why) {
+    constexpr int most_failures = 3; // of a disk that may have recovered
+    if (is_corrupt(why))
+        return true;
+    return why.code == Errc::io && ++failures_ >= most_failures;
+}
+
+void Recall::name_unreadable(std::int64_t first, std::int64_t last, const std::string& why) {
+    constexpr std::size_t most_named = 1000;
+    const std::lock_guard lock(unreadable_mutex_);
+    const auto known = std::ranges::any_of(
+        unreadable_, [&](const Unreadable& rows) { return rows.first <= first && last <= rows.last; });
+    if (known || unreadable_.size() == most_named)
+        return;
+    unreadable_.push_back({first, last, why});
+    const auto rows = last >= none_after ? core::cat("rows from ", first, " on")
+                      : first == last    ? core::cat("row ", first)
+                                         : core::cat("rows ", first, " to ", last);
+    std::fprintf(stderr,
+                 "holdfast-memory: the store is damaged: table traces, %s cannot be read and will not be found (%s). "
+                 "What to do is said by: holdfast memory check\n",
+                 rows.c_str(), why.c_str());
+}
+
 Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
     auto rows =
-        (*reader)->prepare("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
-                           " FROM traces WHERE row>=?1 ORDER BY row LIMIT ?2");
+        (*reader)->prepare(core::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
+                                     " FROM traces WHERE row>?1 ORDER BY row LIMIT ",
+                                     limit));
     if (!rows)
         return std::unexpected(std::move(rows.error()));
-    (*rows)->bind(1, index_->next_row()).bind(2, static_cast<std::int64_t>(limit));
+    auto last = std::max(index_->next_row() - 1, passed_over_);
+    (*rows)->bind(1, last);
     const ScopedReset reset(**rows);
     bool any = false;
     std::string text;
     std::vector<std::uint64_t> terms;
     for (;;) {
         auto row = (*rows)->step();
+        if (!row && pass_over(row.error())) {
+            passed_over_ = last_unreadable(**rows, last);
+            name_unreadable(last + 1, passed_over_, row.error().message);
+            return true;
+        }
         if (!row)
             return std::unexpected(std::move(row.error()));
+        failures_ = 0;
         if (!*row)
             return any;
         any = true;
+        last = (*rows)->integer(0);
         text = core::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
                          searched_details((*rows)->text(5), (*rows)->text(6), (*rows)->text(7)));
         terms.clear();
         document_terms(analyzer, text, (*rows)->integer(2), terms);
-        index_->add((*rows)->integer(0), static_cast<std::uint32_t>((*rows)->integer(1)), (*rows)->integer(2),
-                    terms);
+        index_->add(last, static_cast<std::uint32_t>((*rows)->integer(1)), (*rows)->integer(2), terms);
     }
 }
 

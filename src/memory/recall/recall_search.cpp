@@ -284,6 +284,12 @@ Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery&
             if (known.contains(ranked.candidates[next].row))
                 continue;
             auto row = fetch(**reader, ranked.candidates[next], query);
+            if (!row && is_corrupt(row.error())) {
+                // It was indexed before it was damaged; the others can still be found.
+                const auto damaged = ranked.candidates[next].row;
+                name_unreadable(damaged, damaged, row.error().message);
+                continue;
+            }
             if (!row)
                 return std::unexpected(std::move(row.error()));
             if (*row)

@@ -71,8 +71,11 @@ json::object from_files(const std::string& home, std::string_view phase) {
         health["ok"] = false;
         health["error"] = glance.error().message;
     }
+    auto warnings = log_loss_warnings(log_losses(paths.database));
     if (const auto aside = kept_aside(paths.database); !aside.empty())
-        health["warnings"] = json::array{set_aside_warning(aside)};
+        warnings.push_back(set_aside_warning(aside));
+    if (!warnings.empty())
+        health["warnings"] = std::move(warnings);
     return health;
 }
 

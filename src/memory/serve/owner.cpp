@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/transfer/records.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>
@@ -57,6 +58,8 @@ Result<void> Owner::start() {
         wake();
     };
     options.host_embeddings = host_embeddings_;
+    options.save_rows = save_rows_after;
+    options.bring_back_rows = bring_back_rows;
     options.on_fenced = [this] {
         fenced_ = true;
         wake();
@@ -199,12 +202,16 @@ void Owner::check_ownership() {
     check_at_ms_ = monotonic_ms() + check_every_ms;
     const bool fenced = fenced_.exchange(false);
     const bool in_place = !service_->is_open() || service_->store().in_place();
+    if (service_->is_open())
+        (void)service_->store().has_its_log(); // if not, the writer says what became of it, and fences
     if (lost_ || (!fenced && in_place && slot_.still_mine()))
         return;
     lost_ = true;
     service_->fence();
+    const auto log_loss = service_->is_open() ? service_->store().log_loss() : std::string();
     begin_leaving(drain_bound.count(),
-                  in_place
+                  !log_loss.empty() ? cat(log_loss, ". This process leaves")
+                  : in_place
                       ? cat("the home ", options_.home, " belongs to another process by now; this one leaves")
                       : cat("the database in the home ", options_.home,
                             " was moved, replaced or removed; this process leaves"));

@@ -6,6 +6,7 @@
 #include "sys/errors.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -91,6 +92,7 @@ Result<void> Service::open_store() {
         }
     };
     store_options.on_fenced = options_.on_fenced;
+    store_options.save_rows = options_.save_rows;
     auto store = Store::open(store_options, telling);
     if (!store)
         return std::unexpected(std::move(store.error()));
@@ -101,6 +103,7 @@ Result<void> Service::open_store() {
             "holdfast-memory: the database was corrupt; it is kept as %s, and a new one was begun. What can "
             "still be read is brought over by: holdfast memory import %s --home %s\n",
             (*store)->set_aside().c_str(), (*store)->set_aside().c_str(), paths_.home.c_str());
+    bring_back_rows(**store);
     auto recall = Recall::open(**store, paths_.index, telling);
     if (!recall)
         return std::unexpected(std::move(recall.error()));
@@ -114,6 +117,25 @@ Result<void> Service::open_store() {
     start_embedder();
     recall_ready_ = recall_.get();
     return {};
+}
+
+// What an owner whose write-ahead log was cut had still in its memory. A file that cannot be stored now stays.
+void Service::bring_back_rows(Store& store) {
+    if (!options_.bring_back_rows)
+        return;
+    for (const auto& path : rows_to_bring_back(paths_.database)) {
+        const auto added = options_.bring_back_rows(store, path);
+        if (!added) {
+            std::fprintf(stderr, "holdfast-memory: the rows in %s could not be stored: %s\n", path.c_str(),
+                         added.error().message.c_str());
+            continue;
+        }
+        ::unlink(path.c_str());
+        std::fprintf(stderr,
+                     "holdfast-memory: %lld rows that an earlier owner saved when its write-ahead log was cut are "
+                     "stored again (%s)\n",
+                     static_cast<long long>(*added), path.c_str());
+    }
 }
 
 void Service::embeddings_are_off(const Error& why) {

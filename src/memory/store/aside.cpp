@@ -25,20 +25,11 @@ namespace {
 
 // What belongs to a database, by the end of its name.
 constexpr std::array beside = {"-wal", "-shm", "-journal"};
+constexpr std::string_view digits = "0123456789";
 
 std::int64_t size_of(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : -1;
-}
-
-// A name under which nothing lies yet, of the database or of what belongs to it.
-std::string free_name(const std::string& path) {
-    for (auto time = now_ms();; ++time) {
-        auto name = cat(path, ".corrupt-", time);
-        if (size_of(name) < 0 &&
-            std::ranges::all_of(beside, [&](const char* end) { return size_of(name + end) < 0; }))
-            return name;
-    }
 }
 
 // One page of zeros, of the size that the log's head says: the log has every page that counts, or the
@@ -59,6 +50,15 @@ Result<void> make_empty_page(const std::string& path, const std::string& log) {
 }
 
 } // namespace
+
+std::string free_name(const std::string& path, std::string_view why) {
+    for (auto time = now_ms();; ++time) {
+        auto name = cat(path, why, time);
+        if (size_of(name) < 0 &&
+            std::ranges::all_of(beside, [&](const char* end) { return size_of(name + end) < 0; }))
+            return name;
+    }
+}
 
 bool has_log_alone(const std::string& path) {
     return size_of(path) <= 0 && size_of(path + "-wal") > 0;
@@ -84,15 +84,15 @@ Result<std::string> put_aside(const std::string& path) {
     return target;
 }
 
-std::string kept_aside(const std::string& path) {
+std::string kept_aside(const std::string& path, std::string_view why) {
     const auto folder = path.substr(0, path.rfind('/') + 1);
-    const auto begin = cat(path.substr(folder.size()), ".corrupt-");
+    const auto begin = cat(path.substr(folder.size()), why);
     std::string newest;
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.empty() ? "." : folder.c_str()),
                                                       ::closedir);
     while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
         const std::string_view name = entry->d_name;
-        if (name.starts_with(begin) && name.find_first_not_of("0123456789", begin.size()) == name.npos)
+        if (name.starts_with(begin) && name.find_first_not_of(digits, begin.size()) == name.npos)
             newest = std::max(newest, cat(folder, name));
     }
     return newest;

@@ -4,6 +4,7 @@
 #include "holdfast/result.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace holdfast::memory {
 
@@ -16,6 +17,10 @@ bool has_log_alone(const std::string& path);
 Result<std::string> put_aside(const std::string& path);
 
 // The newest of those that lie there; empty: none. As long as it is there, somebody may still want to know.
-std::string kept_aside(const std::string& path);
+// `why` is what stands between the name of the database and the time.
+inline constexpr std::string_view corrupt_mark = ".corrupt-";
+std::string kept_aside(const std::string& path, std::string_view why = corrupt_mark);
+// `<path><why><time>`, a name under which nothing lies yet, nor with "-wal" and the like behind it.
+std::string free_name(const std::string& path, std::string_view why = corrupt_mark);
 
 } // namespace holdfast::memory

@@ -11,9 +11,10 @@ using core::cat;
 
 namespace {
 
-#define HF_TRACE_COLUMNS                                                                                     \
-    "t.row, t.id, t.session, t.episode, s.id, e.id, t.ts, t.kind, t.user_text, t.agent_text, t.thinking, "   \
+#define HF_TRACE_TEXTS                                                                                       \
+    "t.ts, t.kind, t.user_text, t.agent_text, t.thinking, "                                                  \
     "t.reflection, t.summary, t.tags, t.tool_calls, t.meta, t.turn_id, t.value, t.priority"
+#define HF_TRACE_COLUMNS "t.row, t.id, t.session, t.episode, s.id, e.id, " HF_TRACE_TEXTS
 #define HF_TRACE_JOIN                                                                                        \
     " FROM traces t JOIN sessions s ON s.row = t.session JOIN episodes e ON e.row = t.episode "
 
@@ -115,6 +116,26 @@ Result<std::optional<Trace>> trace_at(Database& database, std::int64_t row) {
     HF_PREPARE(found, database, "SELECT " HF_TRACE_COLUMNS HF_TRACE_JOIN "WHERE t.row=?1");
     (*found)->bind(1, row);
     return first(**found, trace_of);
+}
+
+Result<std::optional<Trace>> trace_alone_at(Database& database, std::int64_t row) {
+    HF_PREPARE(found, database,
+               "SELECT t.row, t.id, t.session, t.episode, NULL, NULL, " HF_TRACE_TEXTS
+               " FROM traces t WHERE t.row=?1");
+    (*found)->bind(1, row);
+    auto trace = first(**found, trace_of);
+    if (!trace || !*trace)
+        return trace;
+    const auto id_at = [&](const char* sql, std::int64_t at) -> Result<std::optional<std::string>> {
+        HF_PREPARE(id, database, sql);
+        (*id)->bind(1, at);
+        return first(**id, [](const Statement& there) { return there.string(0); });
+    };
+    if (const auto session = id_at("SELECT id FROM sessions WHERE row=?1", (*trace)->session_row))
+        (*trace)->session_id = session->value_or("");
+    if (const auto episode = id_at("SELECT id FROM episodes WHERE row=?1", (*trace)->episode_row))
+        (*trace)->episode_id = episode->value_or("");
+    return trace;
 }
 
 Result<std::vector<Trace>> timeline(Database& database, std::int64_t episode_row) {

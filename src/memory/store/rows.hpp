@@ -17,6 +17,8 @@ Result<std::optional<Episode>> find_episode(Database& database, std::string_view
 Result<std::optional<Episode>> open_episode_of(Database& database, std::int64_t session_row);
 Result<std::optional<Trace>> find_trace(Database& database, std::string_view id);
 Result<std::optional<Trace>> trace_at(Database& database, std::int64_t row);
+// The same without looking at its session and its episode: their ids are empty where they cannot be read.
+Result<std::optional<Trace>> trace_alone_at(Database& database, std::int64_t row);
 Result<std::vector<Trace>> timeline(Database& database, std::int64_t episode_row);
 
 struct ListFilter {

@@ -45,11 +45,16 @@ void Store::writer_loop() {
     for (;;) {
         {
             std::unique_lock lock(queue_mutex_);
-            const auto called = [&] { return !queue_.empty() || stopping_; };
+            const auto called = [&] { return !queue_.empty() || stopping_ || log_in_doubt_; };
             if (!wipe_.due())
                 queue_changed_.wait(lock, called);
             else if (wipe_stuck)
                 queue_changed_.wait_for(lock, std::chrono::seconds(1), called);
+            if (std::exchange(log_in_doubt_, false)) {
+                lock.unlock();
+                (void)need_own_files();
+                continue;
+            }
             if (queue_.empty()) {
                 // Closing waits a little for what is being wiped; the next owner does the rest.
                 if (stopping_ && !wipe_until)
@@ -81,6 +86,8 @@ void Store::writer_loop() {
 }
 
 void Store::keep_log_short() {
+    if (log_lost_)
+        return;
     if (wal_frames_ >= options_.checkpoint_frames) {
         const std::lock_guard lock(checkpoint_mutex_);
         checkpoint_due_ = true;
@@ -89,7 +96,7 @@ void Store::keep_log_short() {
     // Under writes without a pause the other thread never catches the last frame, and the log would grow
     // for ever. It has copied all but a few; copying those here lets the log start anew.
     // And when that thread does not get to run at all, the log still stays within four times that length.
-    if (reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames)
+    if ((reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames) && need_own_files())
         sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
@@ -122,6 +129,8 @@ void Store::tell(const RowChanges& changes) {
 
 bool Store::wipe_step() {
     if (wipe_.wants_log_emptied()) {
+        if (!need_own_files())
+            return false;
         // Other writes wait meanwhile, so a reader that is in the way is not waited for.
         ::sqlite3_busy_timeout(writer_.raw(), 0);
         const bool emptied = ::sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
@@ -141,17 +150,16 @@ bool Store::wipe_step() {
 }
 
 Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
-    if (refuse_all_)
-        return fail(Errc::superseded,
-                    "this process no longer owns the memory store. Connect to the one that does");
-    if (!in_place()) {
-        if (!fenced_.exchange(true) && options_.on_fenced)
-            options_.on_fenced();
-        return fail(Errc::superseded, cat("the database ", options_.path,
-                                          " was moved or replaced while this process had it open"));
-    }
+    // First, before any page is touched: what this connection still has in memory is what can be saved.
+    if (auto own = need_own_files(); !own)
+        return own;
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
+    if (!marks_are_new_ && log_.all_copied())
+        if (const auto marks = read_row_marks(writer_)) {
+            marks_ = *marks;
+            marks_are_new_ = true;
+        }
     const auto state = read_state(writer_);
     if (!state)
         return std::unexpected(state.error());
@@ -197,6 +205,10 @@ Result<void> Store::transact(std::vector<Pending>& batch, std::size_t first, std
             (void)writer_.exec("ROLLBACK");
         return result;
     }
+    marks_are_new_ = false;
+    // And again: what was written into a file that nobody will find is not answered.
+    if (auto own = need_own_files(); !own)
+        return own;
     const std::lock_guard lock(totals_mutex_);
     totals_ = totals;
     return {};
@@ -217,7 +229,13 @@ void Store::checkpoint_loop() {
         lock.unlock();
         int frames = 0;
         int copied = 0;
-        sqlite3_wal_checkpoint_v2(database->raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied);
+        {
+            // A log that was cut would be copied into the database as zeros, or half of it.
+            const std::lock_guard copying(copying_mutex_);
+            if (!log_lost_ && log_.look() == LogState::sound)
+                sqlite3_wal_checkpoint_v2(database->raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames,
+                                          &copied);
+        }
         if (frames >= static_cast<int>(options_.reset_frames))
             reset_due_ = true;
         lock.lock();
@@ -225,6 +243,9 @@ void Store::checkpoint_loop() {
 }
 
 Result<Store::Reader> Store::reader() {
+    if (!has_its_log())
+        return fail(Errc::superseded, cat("the write-ahead log of ", options_.path,
+                                          " was cut, moved or replaced while this process used it"));
     std::uint64_t shape = 0;
     {
         const std::lock_guard lock(readers_mutex_);
@@ -290,6 +311,8 @@ void Store::close() {
         const std::lock_guard lock(readers_mutex_);
         readers_.clear();
     }
+    (void)need_own_files(); // closing copies it back
+    log_.detach();
     writer_.close(); // the last connection copies the log back and removes it
 }
 

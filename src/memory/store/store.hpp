@@ -4,11 +4,16 @@
 // wait at that moment (group commit), and its `done` is called after the commit is on disk, so what was
 // answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
 // at open, and the file at its place with the one that is open: an older owner that was paused and replaced,
-// or whose files were taken away, gets Errc::superseded and cannot write. Reads: each borrows a connection;
+// or whose files were taken away, gets Errc::superseded and cannot write. So does one whose write-ahead log was
+// cut or taken away: before each transaction, after each commit and before each read the log at its place is
+// compared with what was written (log_watch.hpp); where they differ nothing is answered any more, and what can
+// be saved is saved (log_loss.hpp). Reads: each borrows a connection;
 // they see the last commit and never wait for the writer. Checkpoints run on their own thread and never hold
 // up a commit or a read.
 #pragma once
 
+#include "memory/store/log_loss.hpp"
+#include "memory/store/log_watch.hpp"
 #include "memory/store/model.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/store/wipe.hpp"
@@ -66,7 +71,8 @@ struct StoreOptions {
     std::size_t checkpoint_frames = 1000; // start a background checkpoint when the WAL has this many pages
     std::size_t reset_frames = 16 * 1024; // when a WAL got this long, the writer helps to start it anew
     std::function<void(const RowChanges&)> on_changes; // on the writer thread, after the commit
-    std::function<void()> on_fenced; // on the writer thread, when a newer owner was found in the store
+    std::function<void()> on_fenced; // when a newer owner was found in the store, or its files are not its own
+    SaveRows save_rows;              // on the writer thread, when the log was cut
 };
 
 class Store {
@@ -120,12 +126,20 @@ public:
     // False when another file, or none, lies where the database was opened: what is written now, nobody would
     // find again. Every transaction asks; from any thread.
     [[nodiscard]] bool in_place() const noexcept;
+    // False when the write-ahead log is not what was written; the writer is asked to save what it can. From any
+    // thread.
+    bool has_its_log();
+    // What happened to the log, and what was saved of it; empty: nothing, or it is not known yet.
+    [[nodiscard]] std::string log_loss() const;
     // A word that no other store has: what was made from the rows of another is known by it.
     [[nodiscard]] const std::string& identity() const noexcept { return identity_; }
     // Where a corrupt database was put, at this opening or at an earlier one, and still lies; empty: nowhere.
     [[nodiscard]] const std::string& set_aside() const noexcept { return set_aside_; }
     // It was this opening that found it corrupt, not an earlier one.
     [[nodiscard]] bool set_aside_now() const noexcept { return set_aside_now_; }
+
+    // What earlier owners noted of their logs, and was still there at this opening.
+    [[nodiscard]] const std::vector<LogLoss>& earlier_log_losses() const noexcept { return earlier_losses_; }
 
     // Finishes everything submitted, then stops. Called by the destructor too.
     void close();
@@ -150,6 +164,9 @@ private:
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
+    Result<void> need_own_files();
+    void fenced_by_what_was_found();
+    void lose_log(LogState state);
     void give_back(std::unique_ptr<Database> database, std::uint64_t shape);
 
     static constexpr int busy_ms = 5000; // for what another process holds: nobody but a person with a tool
@@ -157,6 +174,7 @@ private:
     StoreOptions options_;
     std::string set_aside_;
     bool set_aside_now_ = false;
+    LogWatch log_; // before the connection that it looks into
     Database writer_;
     std::int64_t epoch_ = 0;
     std::string identity_;
@@ -165,6 +183,12 @@ private:
     std::atomic<bool> fenced_ = false; // a newer epoch was seen
     std::atomic<bool> refuse_all_ = false;
     std::atomic<std::size_t> wal_frames_ = 0;
+    std::atomic<bool> log_lost_ = false;
+    RowMarks marks_{}; // the writer's
+    bool marks_are_new_ = false;
+    mutable std::mutex loss_mutex_;
+    std::string log_loss_;
+    std::vector<LogLoss> earlier_losses_;
 
     mutable std::mutex totals_mutex_;
     Totals totals_;
@@ -173,12 +197,14 @@ private:
     std::condition_variable queue_changed_;
     std::deque<Pending> queue_;
     bool stopping_ = false;
+    bool log_in_doubt_ = false; // somebody saw that it is not sound; the writer is to look
 
     std::mutex checkpoint_mutex_;
     std::condition_variable checkpoint_wanted_;
     bool checkpoint_due_ = false;
     bool checkpoint_stop_ = false;
     std::atomic<bool> reset_due_ = false;
+    std::mutex copying_mutex_; // held while the other thread copies the log back
 
     std::mutex readers_mutex_;
     std::vector<std::unique_ptr<Database>> readers_;

@@ -78,6 +78,7 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options, const OnProgres
         return std::unexpected(std::move(opened.error()));
     if (store->set_aside_.empty())
         store->set_aside_ = kept_aside(store->options_.path);
+    store->earlier_losses_ = log_losses(store->options_.path);
     store->writer_thread_ = std::thread([raw = store.get()] { raw->writer_loop(); });
     store->checkpoint_thread_ = std::thread([raw = store.get()] { raw->checkpoint_loop(); });
     return store;
@@ -88,6 +89,8 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         return fail(Errc::io, cat("the log of ", options_.path, " is there, and the database is not"),
                     EUCLEAN);
     const auto wal = size_of(options_.path + "-wal");
+    sys::Fd log;
+    const LogCapture capture(log);
     auto database = Database::open(options_.path, OpenMode::read_write_create, watched_vfs());
     if (!database)
         return std::unexpected(std::move(database.error()));
@@ -146,7 +149,11 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         this);
     if (auto read = read_identity(); !read)
         return read;
-    return raise_epoch();
+    if (auto raised = raise_epoch(); !raised)
+        return raised;
+    // What is left of an earlier log: the sooner it is in the database, the less a loss of the log can take.
+    checkpoint_due_ = wal > 0;
+    return log_.attach(writer_, std::move(log), options_.path + "-wal");
 }
 
 Result<void> Store::read_identity() {

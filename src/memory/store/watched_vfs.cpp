@@ -1,5 +1,6 @@
 #include "memory/store/watched_vfs.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 
 #include <array>
@@ -10,6 +11,7 @@ namespace holdfast::memory {
 namespace {
 
 thread_local WalReadCounter* active = nullptr;
+thread_local sys::Fd* captured = nullptr;
 
 // The default VFS fills in the file object and its method table; we only put another table beside it, the
 // same but for xRead. The file object keeps its own layout, so every other method works on it unchanged. A
@@ -47,8 +49,13 @@ const sqlite3_io_methods* counting_table(const sqlite3_io_methods* original) {
 int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
     auto* base = static_cast<sqlite3_vfs*>(vfs->pAppData);
     const int code = base->xOpen(base, name, file, flags, out_flags);
-    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0)
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
         file->pMethods = counting_table(file->pMethods);
+        // SQLite does not give its own descriptor away. It keeps no lock on this file, so closing ours does no
+        // harm.
+        if (captured != nullptr)
+            *captured = sys::Fd(::open(name, O_RDONLY | O_CLOEXEC));
+    }
     return code;
 }
 
@@ -77,6 +84,14 @@ WalReadCounter::WalReadCounter(OnRead on_read, void* context) noexcept
 
 WalReadCounter::~WalReadCounter() {
     active = nullptr;
+}
+
+LogCapture::LogCapture(sys::Fd& into) noexcept {
+    captured = &into;
+}
+
+LogCapture::~LogCapture() {
+    captured = nullptr;
 }
 
 void WalReadCounter::add(std::uint64_t bytes) noexcept {

@@ -2,7 +2,8 @@
 // and tells nobody; this layer counts the bytes it reads from the "-wal" file while a counter is set.
 #pragma once
 
-#include <atomic>
+#include "sys/fd.hpp"
+
 #include <cstdint>
 
 namespace holdfast::memory {
@@ -25,6 +26,16 @@ private:
     OnRead on_read_;
     void* context_;
     std::uint64_t bytes_ = 0;
+};
+
+// While it lives, each WAL that this thread opens is opened a second time, for reading, and the last of these
+// descriptors is put into `into`. One at a time per thread.
+class LogCapture {
+public:
+    explicit LogCapture(sys::Fd& into) noexcept;
+    ~LogCapture();
+    LogCapture(const LogCapture&) = delete;
+    LogCapture& operator=(const LogCapture&) = delete;
 };
 
 } // namespace holdfast::memory

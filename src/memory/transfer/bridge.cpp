@@ -295,27 +295,31 @@ Result<void> read_own_store(Database& database, const std::string& path,
     if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total.value_or(0)}})))
         return {};
     std::string cursor;
-    std::int64_t step = 1;
-    std::optional<Error> first_trouble;
+    std::vector<DamagedRows> damaged;
     do {
-        auto page = export_page(database, cursor);
+        auto page = export_page(database, cursor, OnDamage::leave_out);
         if (!page)
             return std::unexpected(std::move(page.error()));
+        if (page->trouble)
+            return std::unexpected(std::move(*page->trouble));
         for (std::string_view lines = page->lines; !lines.empty();) {
             const auto end = lines.find('\n');
             if (!take(lines.substr(0, end)))
                 return {};
             lines.remove_prefix(end + 1);
         }
-        step = page->lines.empty() ? step * 2 : 1; // damage is a page or more: many rows beside each other
-        cursor = page->trouble ? step_over(database, page->next, step) : page->next;
-        if (page->trouble && !first_trouble)
-            first_trouble = std::move(page->trouble);
+        damaged.insert(damaged.end(), page->damaged.begin(), page->damaged.end());
+        cursor = page->next;
     } while (!cursor.empty());
-    if (first_trouble)
-        return fail(Errc::io,
-                    cat(path, " is damaged (", first_trouble->message, "); what can be read was read"));
-    return {};
+    if (damaged.empty())
+        return {};
+    constexpr std::size_t most_named = 20;
+    std::string named;
+    for (std::size_t i = 0; i < damaged.size() && i < most_named; ++i)
+        named += cat("; ", in_words(damaged[i]));
+    if (damaged.size() > most_named)
+        named += cat("; and ", damaged.size() - most_named, " more");
+    return fail(Errc::io, cat(path, " is damaged; what can be read was read", named));
 }
 
 // Everything that is read from it is of this moment. A database whose program is not running, on a disk or in

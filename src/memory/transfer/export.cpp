@@ -3,9 +3,13 @@
 
 #include "core/json_exact.hpp"
 #include "core/json_text.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
+#include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
+#include "sys/errors.hpp"
+#include "sys/whole_file.hpp"
 
 #include <array>
 #include <charconv>
@@ -19,6 +23,7 @@ namespace {
 
 // One kind of line after the other, each by its rows. What a line needs stands before it.
 constexpr std::array kinds = {"session", "episode", "trace", "feedback", "policy", "worldModel", "skill"};
+static_assert(kinds.size() == stored_tables.size());
 
 struct Cursor {
     std::size_t kind = 0;
@@ -92,11 +97,21 @@ json::object episode_line(const Statement& row) {
     return line;
 }
 
+// What SQLite says of damage, and of a log that was cut; not what is around it (no memory, a lock).
+bool is_damage(const Error& error) {
+    return error.code == Errc::io;
+}
+
+constexpr const char* not_utf8 = "bytes that are not UTF-8 were replaced by U+FFFD";
+
 class Page {
 public:
-    Page(Database& database, ExportPage& page)
+    Page(Database& database, ExportPage& page, OnDamage on_damage)
         : database_(database)
-        , page_(page) {}
+        , page_(page)
+        , on_damage_(on_damage) {}
+
+    [[nodiscard]] bool leaves_out() const noexcept { return on_damage_ == OnDamage::leave_out; }
 
     // Rows of `sql` (first column: the row) after the cursor, each through `make`, until there are no more
     // (true) or the page is full (false).
@@ -105,29 +120,70 @@ public:
         auto statement = database_.prepare(sql);
         if (!statement)
             return std::unexpected(std::move(statement.error()));
-        (*statement)->bind(1, cursor.row);
-        const ScopedReset reset(**statement);
         for (;;) {
-            auto there = (*statement)->step();
-            if (!there)
-                return std::unexpected(std::move(there.error()));
-            if (!*there)
-                return true;
-            if (auto made = make(**statement); !made)
-                return std::unexpected(std::move(made.error()));
-            cursor.row = (*statement)->integer(0);
-            if (page_.lines.size() >= export_page_bytes)
-                return false;
+            (*statement)->bind(1, cursor.row);
+            const ScopedReset reset(**statement);
+            for (;;) {
+                auto there = (*statement)->step();
+                if (!there) {
+                    if (!leaves_out() || !is_damage(there.error()))
+                        return std::unexpected(std::move(there.error()));
+                    const auto last = last_unreadable(**statement, cursor.row);
+                    name(cursor.kind, {"", cursor.row + 1, last, true, there.error().message});
+                    if (last == none_after)
+                        return true;
+                    cursor.row = last;
+                    break; // and from there again
+                }
+                if (!*there)
+                    return true;
+                const auto row = (*statement)->integer(0);
+                if (auto made = make(**statement); !made) {
+                    if (!leaves_out() || !is_damage(made.error()))
+                        return std::unexpected(std::move(made.error()));
+                    name(cursor.kind, {"", row, row, true, made.error().message});
+                }
+                cursor.row = row;
+                if (page_.lines.size() >= export_page_bytes)
+                    return false;
+            }
         }
     }
-    void add(json::object line) {
+    // A line that is whole, and that an import takes.
+    Result<void> add(std::size_t kind, std::int64_t row, json::object line) {
         drop_empty(line);
-        page_.lines += core::json_text(line);
+        auto text = core::json_text(line);
+        bool changed = false;
+        if (!core::is_utf8(text)) {
+            if (!leaves_out())
+                return damaged(kind, row, "it has bytes that are not UTF-8");
+            name(kind, {"", row, row, false, not_utf8});
+            text = core::as_utf8(std::move(text));
+            boost::system::error_code failed;
+            if (auto mended = core::parse_exact(text, failed); !failed && mended.is_object())
+                line = std::move(mended.get_object());
+            changed = true;
+        }
+        auto reason = reason_to_refuse(line);
+        // An id can be made anew, and a list be done without; what was said cannot.
+        for (const auto& without : {std::array{"id", "turnId"}, std::array{"tags", "toolCalls"}}) {
+            if (reason.empty() || !leaves_out())
+                break;
+            for (const char* member : without)
+                line.erase(member);
+            name(kind, {"", row, row, false, reason});
+            reason = reason_to_refuse(line);
+            changed = true;
+        }
+        if (!reason.empty())
+            return damaged(kind, row, reason);
+        page_.lines += changed ? core::json_text(line) : text;
         page_.lines += '\n';
         ++page_.count;
+        return {};
     }
     template <class Make>
-    Result<void> one(const std::string& sql, std::int64_t row, Make make) {
+    Result<void> one(std::size_t kind, const std::string& sql, std::int64_t row, Make make) {
         auto statement = database_.prepare(sql);
         if (!statement)
             return std::unexpected(std::move(statement.error()));
@@ -137,36 +193,66 @@ public:
         if (!there)
             return std::unexpected(std::move(there.error()));
         if (*there)
-            add(make(**statement));
+            return add(kind, row, make(**statement));
         return {};
+    }
+    void name(std::size_t kind, DamagedRows rows) {
+        rows.table = stored_tables.at(kind);
+        auto& known = page_.damaged;
+        if (!known.empty() && known.back().table == rows.table && known.back().last + 1 == rows.first &&
+            known.back().left_out == rows.left_out && known.back().why == rows.why)
+            known.back().last = rows.last;
+        else
+            known.push_back(std::move(rows));
     }
 
 private:
+    static Result<void> damaged(std::size_t kind, std::int64_t row, std::string_view why) {
+        return fail(Errc::io, cat("table ", stored_tables.at(kind), ", row ", row, ": ", why), EUCLEAN);
+    }
     Database& database_;
     ExportPage& page_;
+    OnDamage on_damage_;
 };
 
-Result<void> add_trace_line(Database& database, Page& page, std::int64_t row, std::int64_t known) {
+constexpr std::size_t session_kind = 0;
+constexpr std::size_t episode_kind = 1;
+constexpr std::size_t trace_kind = 2;
+
+// A trace whose session or episode cannot be read, without them.
+Result<std::optional<Trace>> readable_trace(Database& database, Page& page, std::int64_t row) {
     auto trace = trace_at(database, row);
+    if (!page.leaves_out() || (trace && *trace) || (!trace && !is_damage(trace.error())))
+        return trace;
+    auto alone = trace_alone_at(database, row);
+    if (alone && *alone)
+        page.name(trace_kind, {"", row, row, false, "its session or its episode cannot be read, and is left out"});
+    return alone;
+}
+
+Result<void> add_trace_line(Database& database, Page& page, std::int64_t row, std::int64_t known) {
+    auto trace = readable_trace(database, page, row);
     if (!trace)
         return std::unexpected(std::move(trace.error()));
     if (!*trace)
         return {};
     if (row > known) { // came while the export ran: its session and episode may have, too
-        if (auto done = page.one(cat("SELECT ", session_columns, " WHERE row=?1"), (*trace)->session_row,
-                                 session_line);
-            !done)
-            return done;
-        if (auto done = page.one(cat("SELECT ", episode_columns, " WHERE e.row=?1"), (*trace)->episode_row,
-                                 episode_line);
-            !done)
+        auto done = page.one(session_kind, cat("SELECT ", session_columns, " WHERE row=?1"),
+                             (*trace)->session_row, session_line);
+        if (done)
+            done = page.one(episode_kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"),
+                            (*trace)->episode_row, episode_line);
+        if (!done && !page.leaves_out())
             return done;
     }
     json::object line{{"type", "trace"}};
     for (auto& member : to_json(**trace))
         line[member.key()] = std::move(member.value());
-    page.add(std::move(line));
-    return {};
+    if ((*trace)->session_id.empty())
+        line.erase("sessionId");
+    if ((*trace)->episode_id.empty())
+        line.erase("episodeId");
+    return page.add(trace_kind, row, std::move(line));
 }
 
 json::object object_line(const char* type, const Statement& row) {
@@ -181,17 +267,31 @@ json::object object_line(const char* type, const Statement& row) {
             {"trials", row.integer(8)}};
 }
 
+json::object feedback_line(const Statement& row) {
+    json::object line{{"type", "feedback"}};
+    for (auto& member :
+         to_json(Feedback{row.string(1), row.string(2), row.string(3), row.string(4), row.string(5),
+                          row.real(6), row.string(7), row.string(8), row.integer(9)}))
+        line[member.key()] = std::move(member.value());
+    return line;
+}
+
 Result<bool> rows_of_kind(Database& database, Page& page, Cursor& cursor) {
-    const std::string_view kind = kinds[cursor.kind];
+    const std::string_view kind = kinds.at(cursor.kind);
+    const auto lines = [&](auto make) {
+        return [&page, &cursor, make](const Statement& row) {
+            return page.add(cursor.kind, row.integer(0), make(row));
+        };
+    };
     if (kind == "session")
         return page.rows(cat("SELECT ", session_columns, " WHERE row>?1 ORDER BY row"), cursor,
-                         [&](const Statement& row) -> Result<void> {
-                             return page.add(session_line(row)), Result<void>();
-                         });
+                         lines(session_line));
+    // One by one: where the session of an episode cannot be read, the next episode can.
     if (kind == "episode")
-        return page.rows(cat("SELECT ", episode_columns, " WHERE e.row>?1 ORDER BY e.row"), cursor,
-                         [&](const Statement& row) -> Result<void> {
-                             return page.add(episode_line(row)), Result<void>();
+        return page.rows("SELECT row FROM episodes WHERE row>?1 ORDER BY row", cursor,
+                         [&](const Statement& row) {
+                             return page.one(cursor.kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"),
+                                             row.integer(0), episode_line);
                          });
     if (kind == "trace")
         return page.rows("SELECT row FROM traces WHERE row>?1 ORDER BY row", cursor,
@@ -202,41 +302,36 @@ Result<bool> rows_of_kind(Database& database, Page& page, Cursor& cursor) {
         return page.rows("SELECT row, id, trace_id, episode_id, channel, polarity, magnitude, rationale, "
                          "raw, ts FROM feedback WHERE"
                          " row>?1 ORDER BY row",
-                         cursor, [&](const Statement& row) -> Result<void> {
-                             json::object line{{"type", "feedback"}};
-                             for (auto& member :
-                                  to_json(Feedback{row.string(1), row.string(2), row.string(3), row.string(4),
-                                                   row.string(5), row.real(6), row.string(7), row.string(8),
-                                                   row.integer(9)}))
-                                 line[member.key()] = std::move(member.value());
-                             page.add(std::move(line));
-                             return {};
-                         });
-    const char* table = kind == "policy" ? "policies" : kind == "skill" ? "skills" : "world_models";
+                         cursor, lines(feedback_line));
     return page.rows(cat("SELECT row, id, title, body, status, data, created_at, updated_at, trials FROM ",
-                         table, " WHERE row>?1 ORDER BY row"),
-                     cursor, [&](const Statement& row) -> Result<void> {
-                         page.add(object_line(kinds[cursor.kind], row));
-                         return {};
-                     });
+                         stored_tables.at(cursor.kind), " WHERE row>?1 ORDER BY row"),
+                     cursor, lines([&](const Statement& row) { return object_line(kinds.at(cursor.kind), row); }));
 }
 
 } // namespace
 
-Result<ExportPage> export_page(Database& database, const std::string& text) {
+std::string in_words(const DamagedRows& rows) {
+    return cat("table ", rows.table,
+               rows.last >= none_after     ? cat(", rows from ", rows.first, " on")
+               : rows.first == rows.last ? cat(", row ", rows.first)
+                                         : cat(", rows ", rows.first, " to ", rows.last),
+               rows.left_out ? ": not exported (" : ": exported, but (", rows.why, ')');
+}
+
+Result<ExportPage> export_page(Database& database, const std::string& text, OnDamage on_damage) {
     ExportPage page;
     Cursor cursor;
     if (text.empty()) {
         auto last = database.scalar("SELECT max(row) FROM traces");
-        if (!last)
+        if (!last && (on_damage == OnDamage::stop || !is_damage(last.error())))
             return std::unexpected(std::move(last.error()));
-        cursor.known_traces = *last;
+        cursor.known_traces = last.value_or(none_after);
     } else if (auto given = cursor_of(text)) {
         cursor = *given;
     } else {
         return fail(Errc::invalid_argument, "the cursor is not one of this export");
     }
-    Page writer(database, page);
+    Page writer(database, page, on_damage);
     for (;;) {
         auto finished = rows_of_kind(database, writer, cursor);
         if (!finished)
@@ -251,21 +346,25 @@ Result<ExportPage> export_page(Database& database, const std::string& text) {
     }
 }
 
-std::string step_over(Database& database, const std::string& text, std::int64_t step) {
-    auto cursor = cursor_of(text);
-    if (!cursor)
-        return "";
-    constexpr std::array tables = {"sessions", "episodes",     "traces", "feedback",
-                                   "policies", "world_models", "skills"};
-    static_assert(tables.size() == kinds.size());
-    const auto last = database.scalar(cat("SELECT max(row) FROM ", tables[cursor->kind]));
-    cursor->row += step;
-    if (!last || cursor->row >= *last) {
-        if (++cursor->kind == kinds.size())
-            return "";
-        cursor->row = 0;
+Result<SavedRows> save_rows_after(Database& database, const RowMarks& marks, int fd) {
+    SavedRows saved;
+    ExportPage page;
+    Page writer(database, page, OnDamage::leave_out);
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+        // Sessions and episodes of before are in the database.
+        Cursor cursor{kind, marks.at(kind), none_after};
+        for (bool finished = false; !finished;) {
+            auto some = rows_of_kind(database, writer, cursor);
+            if (!some)
+                return std::unexpected(std::move(some.error()));
+            finished = *some;
+            if (auto written = sys::write_whole_text(fd, page.lines); !written)
+                return std::unexpected(std::move(written.error()));
+            page.lines.clear();
+        }
     }
-    return to_text(*cursor);
+    saved.lines = page.count;
+    return saved;
 }
 
 } // namespace holdfast::memory

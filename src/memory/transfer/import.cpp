@@ -165,6 +165,7 @@ std::string id_from(std::string_view prefix, std::initializer_list<std::string_v
     return id;
 }
 
+// Below, without a `writing` a record is only judged: whether it would be refused.
 Outcome refused(std::string why) {
     return {Fate::refused, std::move(why)};
 }
@@ -174,7 +175,7 @@ Outcome refused(std::string why) {
     if (!(name))                                                                                             \
     return std::unexpected(std::move((name).error()))
 
-Result<Outcome> store_session(WriteContext& context, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Cleaner& clean) {
     Session session;
     session.id = fields.needed("id");
     session.agent = fields.text("agent");
@@ -184,6 +185,9 @@ Result<Outcome> store_session(WriteContext& context, Fields& fields, const Clean
     session.closed_at = fields.time("closedAt").value_or(0);
     if (!fields.reason().empty())
         return refused(fields.reason());
+    if (writing == nullptr)
+        return Outcome{};
+    auto& context = *writing;
     if (session.agent.empty())
         session.agent = placeholder_agent;
     HF_TRY(there, find_session(context.database, session.id));
@@ -220,7 +224,7 @@ Result<Session> session_for(WriteContext& context, const std::string& id, std::i
     return session;
 }
 
-Result<Outcome> store_episode(WriteContext& context, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Cleaner& clean) {
     const auto id = fields.needed("id");
     const auto session_id = fields.needed("sessionId");
     const auto opened_at = fields.time("openedAt").value_or(0);
@@ -230,6 +234,9 @@ Result<Outcome> store_episode(WriteContext& context, Fields& fields, const Clean
     const auto meta = fields.json("meta", clean);
     if (!fields.reason().empty())
         return refused(fields.reason());
+    if (writing == nullptr)
+        return Outcome{};
+    auto& context = *writing;
     HF_TRY(there, find_episode(context.database, id));
     if (*there)
         return Outcome{Fate::present, ""};
@@ -250,7 +257,7 @@ Result<Outcome> store_episode(WriteContext& context, Fields& fields, const Clean
     return Outcome{};
 }
 
-Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner& clean) {
     Trace trace;
     trace.id = fields.id();
     trace.session_id = fields.text("sessionId");
@@ -286,6 +293,9 @@ Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner
         fields.off("there is no text: userText, agentText and text are empty");
     if (!fields.reason().empty())
         return refused(fields.reason());
+    if (writing == nullptr)
+        return Outcome{};
+    auto& context = *writing;
     trace.ts = *ts;
     if (trace.kind.empty())
         trace.kind = "turn";
@@ -317,7 +327,7 @@ Result<Outcome> store_trace(WriteContext& context, Fields& fields, const Cleaner
     return Outcome{};
 }
 
-Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_feedback(WriteContext* writing, Fields& fields, const Cleaner& clean) {
     Feedback feedback;
     feedback.id = fields.id();
     feedback.trace_id = fields.text("traceId");
@@ -336,6 +346,9 @@ Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Clea
         fields.off("ts is missing");
     if (!fields.reason().empty())
         return refused(fields.reason());
+    if (writing == nullptr)
+        return Outcome{};
+    auto& context = *writing;
     feedback.ts = *ts;
     if (feedback.id.empty())
         feedback.id = id_from("fb_", {feedback.trace_id, feedback.episode_id, feedback.polarity,
@@ -345,7 +358,8 @@ Result<Outcome> store_feedback(WriteContext& context, Fields& fields, const Clea
     return *inserted ? Outcome{} : Outcome{Fate::present, ""};
 }
 
-Result<Outcome> store_object(WriteContext& context, ObjectKind kind, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fields,
+                             const Cleaner& clean) {
     StoredObject object;
     object.kind = kind;
     object.id = fields.id();
@@ -360,6 +374,9 @@ Result<Outcome> store_object(WriteContext& context, ObjectKind kind, Fields& fie
     object.trials = static_cast<std::int64_t>(fields.number("trials", 0, 0, 1e15));
     if (!fields.reason().empty())
         return refused(fields.reason());
+    if (writing == nullptr)
+        return Outcome{};
+    auto& context = *writing;
     if (object.status.empty())
         object.status = "active";
     HF_TRY(there, find_object(context.database, kind, object.id));
@@ -371,7 +388,9 @@ Result<Outcome> store_object(WriteContext& context, ObjectKind kind, Fields& fie
 
 } // namespace
 
-Result<Outcome> store_record(WriteContext& context, const json::object& record, const Cleaner& clean) {
+namespace {
+
+Result<Outcome> store_or_judge(WriteContext* context, const json::object& record, const Cleaner& clean) {
     Fields fields(record);
     auto type = fields.text("type");
     if (!fields.reason().empty())
@@ -398,6 +417,16 @@ Result<Outcome> store_record(WriteContext& context, const json::object& record, 
     return refused(
         cat("the type \"", type,
             "\" is not known; it is session, episode, trace, feedback, policy, worldModel or skill"));
+}
+
+} // namespace
+
+Result<Outcome> store_record(WriteContext& context, const json::object& record, const Cleaner& clean) {
+    return store_or_judge(&context, record, clean);
+}
+
+std::string reason_to_refuse(const json::object& record) {
+    return store_or_judge(nullptr, record, Cleaner(false)).value_or(Outcome{}).reason;
 }
 
 } // namespace holdfast::memory

@@ -2,6 +2,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
 #include "memory/transfer/records.hpp"
 
@@ -85,17 +86,20 @@ void transfer_export(const CallPointer& call) {
         auto reader = call->service().store().reader();
         if (!reader)
             return call->refuse(reader.error());
-        auto page = export_page(**reader, cursor);
+        auto page = export_page(**reader, cursor, OnDamage::leave_out);
         if (!page)
             return call->refuse(page.error());
-        if (page->trouble) {
-            page->trouble->message +=
-                cat(". What can still be read comes over into a new home with: holdfast memory "
-                    "import ",
-                    call->service().paths().database, " --home DIRECTORY");
+        if (page->trouble)
             return call->refuse(*page->trouble);
-        }
         json::object shown{{"lines", std::move(page->lines)}, {"count", page->count}};
+        for (const auto& rows : page->damaged)
+            (shown["damaged"].is_array() ? shown["damaged"].get_array() : shown["damaged"].emplace_array())
+                .push_back({{"table", rows.table},
+                            {"first", rows.first},
+                            {"last", rows.last >= none_after ? json::value(nullptr) : json::value(rows.last)},
+                            {"leftOut", rows.left_out},
+                            {"reason", rows.why},
+                            {"message", in_words(rows)}});
         if (!page->next.empty())
             shown["next"] = page->next;
         call->answer(std::move(shown));
@@ -120,6 +124,12 @@ void core_check(const CallPointer& call) {
         if (store.set_aside_now())
             problems.emplace_back(cat("the database was corrupt when it was opened; it is kept as ",
                                       store.set_aside(), ", and a new one was begun"));
+        const bool database_sound = problems.empty();
+        json::array notes;
+        for (const auto& loss : log_losses(call->service().paths().database)) {
+            auto said = cat(loss.text, " (", loss.note, "; remove it when it is no longer needed)");
+            (loss.rows_missing ? problems : notes).emplace_back(std::move(said));
+        }
         // Rows that cannot be read say nothing about the index.
         auto agreement = report->problems.empty() ? call->service().recall().check()
                                                   : Result<Recall::Agreement>(Recall::Agreement::sound);
@@ -129,11 +139,14 @@ void core_check(const CallPointer& call) {
             call->service().recall().rebuild();
         constexpr std::array said = {"sound", "repaired", "rebuilding"};
         json::object shown{{"sound", problems.empty()},
+                           {"databaseSound", database_sound},
                            {"problems", std::move(problems)},
                            {"indexSound", report->index_sound},
                            {"indexRepaired", report->index_repaired},
                            {"searchIndex", said.at(static_cast<std::size_t>(*agreement))},
                            {"rebuilding", rebuild || *agreement == Recall::Agreement::rebuilding}};
+        if (!notes.empty())
+            shown["notes"] = std::move(notes);
         if (!store.set_aside().empty())
             shown["keptAs"] = store.set_aside();
         call->answer(std::move(shown));

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holdfast::memory {
 
@@ -26,21 +27,43 @@ struct Outcome {
 // Stores one record. An error is of the store, and ends the transaction; a record that is off is an outcome.
 Result<Outcome> store_record(WriteContext& context, const boost::json::object& record, const Cleaner& clean);
 
+// Why a record of that kind would be refused; empty: it would not. Nothing is stored.
+std::string reason_to_refuse(const boost::json::object& record);
+
+// Rows of a damaged database that are not exported, or not as they were stored.
+struct DamagedRows {
+    std::string table;
+    std::int64_t first = 0;
+    std::int64_t last = 0; // none_after (row_reading.hpp): up to the end of the table
+    bool left_out = true;  // false: exported, changed as `why` says
+    std::string why;
+};
+// "table traces, rows 100 to 109: not exported (the reason)"
+std::string in_words(const DamagedRows& rows);
+
 struct ExportPage {
     std::string lines;      // whole lines, each with its newline
     std::string next;       // where to go on; empty: that was all
     std::int64_t count = 0; // of the lines
     // The row after `next` could not be read: the database is damaged there. The lines before it are whole.
     std::optional<Error> trouble;
+    std::vector<DamagedRows> damaged; // with OnDamage::leave_out
+};
+
+enum class OnDamage : std::uint8_t {
+    stop,      // the first row that cannot be exported as it was stored is trouble
+    leave_out, // it is named, and the next one that can be read follows. What is exported can be imported
 };
 
 // The lines after `cursor` (empty: from the beginning), about a megabyte at a time. Rows that come while it
 // runs are part of it, and with them the session and the episode they belong to.
-Result<ExportPage> export_page(Database& database, const std::string& cursor);
+Result<ExportPage> export_page(Database& database, const std::string& cursor,
+                               OnDamage on_damage = OnDamage::stop);
 
-// Past trouble: the cursor `step` rows further on, or at the next kind when there are no more; empty when
-// there is nothing left to try.
-std::string step_over(Database& database, const std::string& cursor, std::int64_t step);
+// The rows after `marks` that can be read, into a file.
+Result<SavedRows> save_rows_after(Database& database, const RowMarks& marks, int fd);
+// The other way: the lines of such a file into the store; how many were new. Those that are off are left out.
+Result<std::int64_t> bring_back_rows(Store& store, const std::string& path);
 
 // How many bytes of lines a page has before it is closed.
 inline constexpr std::size_t export_page_bytes = std::size_t{1} << 20;
