@@ -24,6 +24,7 @@ int memory_show_command(const Arguments& arguments);
 int memory_forget_command(const Arguments& arguments);
 int memory_sessions_command(const Arguments& arguments);
 int memory_episodes_command(const Arguments& arguments);
+int memory_open_command(const Arguments& arguments);
 int memory_status_command(const Arguments& arguments);
 int memory_check_command(const Arguments& arguments);
 int memory_export_command(const Arguments& arguments);
@@ -40,7 +41,7 @@ Result<std::string> find_memory_program();
 // What holdfast-memory says of a home without becoming its owner: the owner's health, or what the files say
 // (phase "closed", "stopped" or "silent").
 Result<boost::json::object> look_at_memory(const std::string& home);
-// The address of the home's viewer with its token, or empty: what its owner says.
+// Where the home's viewer listens, or empty: what its owner says. What opens it is a link (memory open).
 std::string viewer_address(const std::string& home);
 
 } // namespace holdfast::cli

@@ -68,6 +68,12 @@ constexpr Option for_episodes[] = {
     before_option, {.name = "session", .value = "ID", .help = "only those of this session"},
     json_option,
 };
+constexpr Option for_open[] = {
+    home_option,
+    {.name = "print", .value = "", .help = "only print the link, and open no browser"},
+    {.name = "valid", .value = "DUR", .help = "how long the link may wait, 1ms to 24h (default: 10m)"},
+    json_option,
+};
 constexpr Option for_status[] = {home_option, json_option};
 constexpr Option for_check[] = {
     home_option, timeout_option,
@@ -196,6 +202,16 @@ constexpr Command table[] = {
                 "what to do; 3 when there is no memory at that place.",
      .options = for_check,
      .run = memory_check_command},
+    {.name = "memory open",
+     .usage = "[--print] [--valid DUR] [--json]",
+     .summary = "Open the viewer in a browser",
+     .details =
+         "Prints a link that opens one page, once, and opens it with xdg-open where DISPLAY or "
+         "WAYLAND_DISPLAY is set. The page stays open as long as the process that serves the memory lives; "
+         "after that it sends nothing more, and a new link is needed. The link is a secret: whoever has it "
+         "first gets in. Exits 3 when no process serves the memory or its pages.",
+     .options = for_open,
+     .run = memory_open_command},
     {.name = "memory status",
      .usage = "[--json]",
      .summary = "Show the home, its owner, its viewer and its size",

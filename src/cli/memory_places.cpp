@@ -113,14 +113,7 @@ std::string viewer_address(const std::string& home) {
     const auto slot = query({home, "memory"});
     if (!slot || slot->state != SlotState::owned || !slot->record_is_current || slot->address.empty())
         return "";
-    // The token lies beside the data, readable for its owner only.
-    std::array<char, 128> text{};
-    const sys::Fd file(::open(cat(home, "/viewer.token").c_str(), O_RDONLY | O_CLOEXEC));
-    const auto n = file ? ::read(file.get(), text.data(), text.size()) : 0;
-    std::string_view token(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-    while (token.ends_with('\n'))
-        token.remove_suffix(1);
-    return slot->address.starts_with("http") && !token.empty() ? cat(slot->address, "#token=", token) : "";
+    return slot->address.starts_with("http") ? slot->address : "";
 }
 
 } // namespace holdfast::cli

@@ -111,8 +111,11 @@ int memory_status_command(const Arguments& arguments) {
                           "\n",
                       code);
     return answer(cat("home     ", *home, '\n', owner_line(*slot, core::text_field(*health, "phase")),
-                      "viewer   ", viewer.empty() ? "not served" : viewer, '\n', store_line(*health),
-                      warning_lines(*health)),
+                      "viewer   ",
+                      viewer.empty() ? "not served"
+                                     : cat(viewer, " (opens with: holdfast memory open",
+                                           arguments.has("home") ? cat(" --home ", *home) : "", ")"),
+                      '\n', store_line(*health), warning_lines(*health)),
                   code);
 }
 

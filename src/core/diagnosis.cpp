@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 namespace holdfast::core {
@@ -64,6 +65,17 @@ bool is_shell(const ProcessFacts& process) {
     return std::ranges::find(shells, name) != shells.end();
 }
 
+bool is_package_launcher(const ProcessFacts& process) {
+    if (process.argv.size() == 1)
+        return process.argv.front().starts_with("npm ") || process.argv.front().starts_with("npx ");
+    static constexpr std::array<std::string_view, 4> scripts = {"npx", "npm", "npx-cli.js", "npm-cli.js"};
+    if (process.argv.empty() || program_name(process) != "node")
+        return false;
+    std::string_view script = process.argv[1];
+    script.remove_prefix(script.rfind('/') + 1);
+    return std::ranges::find(scripts, script) != scripts.end();
+}
+
 bool is_left_alone(const ProcessFacts& process, const Case& the) {
     if (process.kernel_thread || process.inner_namespace || process.pid() == 1 || is_service(process.unit))
         return true;
@@ -113,6 +125,27 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const DiagnosisSettings&
                std::tuple(!b.proven, b.kind, a.memory, b.identity.pid);
     });
     return out;
+}
+
+std::unordered_set<int> worth_dating(const Snapshot& snapshot) {
+    std::map<std::vector<std::string>, std::vector<int>> by_command;
+    for (const ProcessFacts& process : snapshot.processes)
+        if (process.uid == snapshot.own_uid && process.state != 'Z' && !process.argv.empty())
+            by_command[process.argv].push_back(process.pid());
+    const Lineage lineage(snapshot);
+    std::unordered_set<int> out;
+    for (const auto& [argv, pids] : by_command)
+        if (pids.size() > 1)
+            for (const int pid : pids)
+                for (const int member : lineage.tree(pid))
+                    out.insert(member);
+    return out;
+}
+
+std::vector<std::string> without_title_padding(std::vector<std::string> argv) {
+    if (argv.size() > 1 && std::ranges::all_of(argv.begin() + 1, argv.end(), &std::string::empty))
+        argv.resize(1);
+    return argv;
 }
 
 std::unordered_set<int> worth_watching(const Snapshot& snapshot) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -27,6 +28,21 @@ enum class FindingKind {
 std::string_view name_of(FindingKind kind);   // "no_writer"
 std::string_view words_for(FindingKind kind); // "no writer"
 
+// One of several runs of the same command.
+struct Generation {
+    int pid = 0;
+    int host = 0;
+    std::size_t number = 0; // under its host: 1 is the oldest
+    bool newest = false;    // under its host
+    std::uint64_t age_ms = 0;
+    std::optional<std::uint64_t> idle_ms; // nothing of its tree has run for so long; none: not known
+    std::uint64_t cpu_ms = 0;             // of its tree, since each was started
+    std::uint64_t memory = 0;
+    std::vector<int> pids; // its tree
+
+    bool operator==(const Generation&) const = default;
+};
+
 struct Finding {
     FindingKind kind = FindingKind::orphaned;
     bool proven = false;
@@ -37,10 +53,11 @@ struct Finding {
     std::string host_command;
     std::vector<int> pids; // all processes concerned: with descendants, the process itself first
     std::uint64_t age_ms = 0;
-    std::uint64_t memory = 0;          // resident bytes of all of them
-    std::string rule;                  // the rule that made it a finding, one sentence
-    std::vector<std::string> evidence; // what was seen, one sentence each
-    std::vector<std::string> doubts;   // why it is only suspected; empty when proven
+    std::uint64_t memory = 0;            // resident bytes of all of them
+    std::string rule;                    // the rule that made it a finding, one sentence
+    std::vector<std::string> evidence;   // what was seen, one sentence each
+    std::vector<std::string> doubts;     // why it is only suspected; empty when proven
+    std::vector<Generation> generations; // duplicates only, by host, the oldest first
 
     // Proven, and ending it helps: a zombie can only be collected by its parent.
     [[nodiscard]] bool reapable() const noexcept { return proven && kind == FindingKind::orphaned; }
@@ -61,6 +78,13 @@ struct DiagnosisSettings {
 
 // Proven ones first, then by kind, then the largest first.
 std::vector<Finding> diagnose(const Snapshot& snapshot, const DiagnosisSettings& settings);
+
+// The processes of which the diagnosis will ask when they last ran: those of whose command there are several.
+std::unordered_set<int> worth_dating(const Snapshot& snapshot);
+
+// A process may write a title over its command line (npm does: "npm exec NAME"). What is left of the old
+// words is filled with zeros, which reads as empty words: the title alone is what it shows.
+std::vector<std::string> without_title_padding(std::vector<std::string> argv);
 
 // The processes whose activity the diagnosis will ask for: measure these between the two looks.
 std::unordered_set<int> worth_watching(const Snapshot& snapshot);

@@ -31,13 +31,22 @@ std::uint64_t log_inode(const ProcessFacts& member) {
     return 0;
 }
 
+// npm keeps the connections over which it has loaded a package for minutes after it has started the command,
+// and takes no work from them.
+bool waits_with_its_registry(const ProcessFacts& member, const Link& link, const Case& the) {
+    return link.kind == LinkKind::quiet_tcp && is_package_launcher(member) &&
+           !the.lineage.children(member.pid()).empty();
+}
+
 // How somebody outside of the tree could still reach this member; empty when nobody can.
 std::string way_in(const ProcessFacts& member, const std::unordered_set<int>& tree, const Case& the) {
     std::uint64_t log = log_inode(member);
     for (const Link& link : member.links) {
         if (link.inode == log && !link.door)
             continue;
-        if (link.kind == LinkKind::other_socket)
+        if (waits_with_its_registry(member, link, the))
+            continue;
+        if (link.kind == LinkKind::other_socket || link.kind == LinkKind::quiet_tcp)
             return cat(name_pid(member), " has a network socket open (descriptor ", link.fd,
                        "): it may work for somebody");
         if (link.door)
@@ -115,6 +124,14 @@ Finding orphan(const ProcessFacts& process, std::string proof, const Case& the) 
         out.evidence.push_back(input_words(process));
     if (output_is_dead(process))
         out.evidence.push_back(output_words(process));
+    for (const int pid : out.pids)
+        if (const ProcessFacts* member = the.lineage.find(pid);
+            member && std::ranges::any_of(member->links, [&](const Link& link) {
+                return waits_with_its_registry(*member, link, the);
+            }))
+            out.evidence.push_back(cat(name_pid(*member),
+                                       " only waits for the command it has loaded; its connection to the "
+                                       "package registry is idle"));
     out.doubts = doubts_about_tree(out.pids, the);
     out.proven = out.doubts.empty();
     if (out.proven)

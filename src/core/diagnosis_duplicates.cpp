@@ -1,8 +1,10 @@
 // The same helper more than once: always suspected, since two may be wanted.
 #include "core/diagnosis_parts.hpp"
+#include "core/duration.hpp"
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 
 namespace holdfast::core {
@@ -51,6 +53,91 @@ struct Instance {
     int host;
 };
 
+Generation generation_of(const Instance& instance, const Case& the) {
+    Generation out;
+    out.pid = instance.process->pid();
+    out.host = instance.host;
+    out.age_ms = instance.process->age_ms;
+    out.pids = the.lineage.tree(out.pid);
+    bool known = true;
+    for (const int pid : out.pids) {
+        const ProcessFacts* member = the.lineage.find(pid);
+        if (member == nullptr || member->state == 'Z')
+            continue;
+        out.memory += member->memory;
+        out.cpu_ms += member->cpu_ms;
+        known = known && member->idle_ms.has_value();
+        out.idle_ms = std::min(out.idle_ms.value_or(UINT64_MAX), member->idle_ms.value_or(0));
+    }
+    if (!known)
+        out.idle_ms.reset();
+    return out;
+}
+
+std::string words_for(std::uint64_t ms) {
+    return format_duration(Millis(ms));
+}
+
+constexpr std::uint64_t moment_ms = 1000;
+
+std::string cost(std::size_t processes, std::uint64_t memory) {
+    return cat(processes, processes == 1 ? " process" : " processes", " with ", format_size(memory));
+}
+
+std::string describe(const Generation& one, std::size_t of, const Case& the) {
+    const ProcessFacts* host = the.lineage.find(one.host);
+    auto out = of > 1 ? cat("process ", one.pid, " is generation ", one.number, " of ", of,
+                            one.newest ? ", the newest: " : ": ")
+                      : cat("process ", one.pid, " is the one of ", name_pid(*host), ": ");
+    out += cat("started ", words_for(one.age_ms), " ago, ", cost(one.pids.size(), one.memory), ", ",
+               words_for(one.cpu_ms), " of CPU since");
+    if (one.idle_ms)
+        out += *one.idle_ms < moment_ms ? std::string("; it ran just now")
+                                        : cat("; nothing of it has run for ", words_for(*one.idle_ms));
+    return out;
+}
+
+// Numbers them under each host, and says of each what it costs.
+void tell_generations(Finding& finding, const std::map<int, int>& per_host, const Case& the) {
+    std::ranges::stable_sort(finding.generations, {}, &Generation::host);
+    int host = 0;
+    std::size_t number = 0;
+    for (auto& one : finding.generations) {
+        number = one.host == host ? number + 1 : 1;
+        host = one.host;
+        const auto of = static_cast<std::size_t>(per_host.at(host));
+        one.number = number;
+        one.newest = number == of;
+        finding.evidence.push_back(describe(one, of, the));
+    }
+}
+
+// What the older ones under one host did since the newest is there. Only a host that has several is told.
+void tell_the_older(Finding& finding, const Case& the) {
+    std::size_t processes = 0;
+    std::uint64_t memory = 0;
+    bool all_idle = true;
+    for (const auto& one : finding.generations) {
+        if (one.newest)
+            continue;
+        const auto newest = std::ranges::find_if(finding.generations, [&](const Generation& other) {
+            return other.host == one.host && other.newest;
+        });
+        processes += one.pids.size();
+        memory += one.memory;
+        all_idle = all_idle && one.idle_ms && *one.idle_ms >= newest->age_ms;
+    }
+    if (processes == 0)
+        return;
+    finding.evidence.push_back(cat("the older ones together: ", cost(processes, memory),
+                                   all_idle ? "; none of it has run since the newest was started" : ""));
+    const ProcessFacts* host = the.lineage.find(finding.generations.front().host);
+    finding.doubts.push_back(cat(
+        finding.host != 0 ? name_pid(*host) : "each host",
+        " still holds the pipes of the older ones, and may write to them at any moment; nobody but the host "
+        "knows whether it will"));
+}
+
 } // namespace
 
 std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& taken) {
@@ -83,6 +170,7 @@ std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& t
         std::map<int, int> per_host;
         for (const Instance& instance : instances) {
             ++per_host[instance.host];
+            finding.generations.push_back(generation_of(instance, the));
             if (&instance != &instances.front()) {
                 Finding other = finding_about(*instance.process, FindingKind::duplicate, the);
                 finding.pids.insert(finding.pids.end(), other.pids.begin(), other.pids.end());
@@ -92,17 +180,18 @@ std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& t
         for (auto [host, count] : per_host)
             finding.evidence.push_back(
                 cat("process ", host, " holds stdin and stdout of ", count, " of them"));
+        tell_generations(finding, per_host, the);
         if (per_host.size() == 1) {
             finding.host = per_host.begin()->first;
             const ProcessFacts* host = the.lineage.find(finding.host);
             finding.host_command = command_of(*host, the);
             finding.rule = cat("the same command runs ", instances.size(), " times under one host");
-            finding.doubts = {"the host may use all of them"};
         } else {
             finding.rule = cat("the same command runs ", instances.size(), " times for one user, under ",
                                per_host.size(), " hosts");
             finding.doubts = {"each host may need its own"};
         }
+        tell_the_older(finding, the);
         taken.insert(finding.pids.begin(), finding.pids.end());
         out.push_back(std::move(finding));
     }

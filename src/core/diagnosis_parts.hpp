@@ -24,6 +24,9 @@ bool is_left_alone(const ProcessFacts& process, const Case& the);
 // Why a tree cannot be called unreachable and idle, one sentence each; empty when it is both.
 std::vector<std::string> doubts_about_tree(const std::vector<int>& tree, const Case& the);
 
+// npm, whose commands load a package and then only wait for what they started.
+bool is_package_launcher(const ProcessFacts& process);
+
 std::string name_pid(const ProcessFacts& process); // "node (42)"
 std::string command_of(const ProcessFacts& process, const Case& the);
 bool is_shell(const ProcessFacts& process);

@@ -39,6 +39,7 @@ Lineage::Lineage(const Snapshot& snapshot) {
                 socket_holders_[link.inode].insert(process.pid());
                 socket_peer_[link.inode] = link.peer;
                 break;
+            case LinkKind::quiet_tcp:
             case LinkKind::other_socket:
                 break;
             }
@@ -86,6 +87,7 @@ std::unordered_set<int> Lineage::far_holders(const Link& link) const {
         return holders(pipe_readers_, link.inode);
     case LinkKind::unix_socket:
         return holders(socket_holders_, link.peer);
+    case LinkKind::quiet_tcp:
     case LinkKind::other_socket:
         break;
     }

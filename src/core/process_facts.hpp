@@ -5,6 +5,7 @@
 #include "core/identity.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,13 @@ struct Channel {
     bool operator==(const Channel&) const = default;
 };
 
-enum class LinkKind { pipe_reader, pipe_writer, unix_socket, other_socket };
+enum class LinkKind {
+    pipe_reader,
+    pipe_writer,
+    unix_socket,
+    quiet_tcp, // a connection (no listener) with nothing in its queues
+    other_socket,
+};
 
 // One descriptor by which a process can be reached from outside, or can reach out.
 struct Link {
@@ -63,6 +70,7 @@ struct ProcessFacts {
     std::uint64_t cpu_ms = 0;
     std::uint64_t wait_ms = 0;
     std::uint64_t io_bytes = 0;
+    std::optional<std::uint64_t> idle_ms; // no thread of it has run for so long; where that was asked for
 
     int uid = -1;
     bool one_uid = false; // real, effective and saved user are the same
@@ -70,7 +78,7 @@ struct ProcessFacts {
     bool inner_namespace = false; // lives in a PID namespace below ours: a container's process
     bool traced = false;
 
-    std::vector<std::string> argv; // empty for kernel threads and zombies
+    std::vector<std::string> argv; // empty for kernel threads and zombies; a title is one word
     std::string comm;
     std::string unit; // innermost systemd unit of its cgroup (x.service, y.scope); empty for none
     std::string mark; // HOLDFAST_MARK of its environment; empty for none or unreadable

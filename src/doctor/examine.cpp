@@ -7,6 +7,10 @@
 
 namespace holdfast::doctor {
 
+namespace {
+constexpr std::size_t longest_title = 200; // as join_command cuts
+} // namespace
+
 Result<Report> examine(const ExamineOptions& options) {
     auto snapshot = take_snapshot();
     if (!snapshot)
@@ -19,7 +23,11 @@ Result<Report> examine(const ExamineOptions& options) {
     settings.settled_age_ms = static_cast<std::uint64_t>(options.settled_age.count());
     settings.without_channel_check = options.without_channel_check;
     settings.describe = [](const core::ProcessFacts& process) {
-        return process.argv.empty() ? core::cat('[', process.comm, ']') : sys::join_command(process.argv);
+        if (process.argv.empty())
+            return core::cat('[', process.comm, ']');
+        // One word with blanks is a title: quotes would make a path of it.
+        return process.argv.size() == 1 ? process.argv.front().substr(0, longest_title)
+                                        : sys::join_command(process.argv);
     };
     std::unordered_set<int> scope;
     if (options.under) {

@@ -16,6 +16,18 @@ json::array to_array(const std::vector<int>& numbers) {
     return out;
 }
 
+json::object to_object(const core::Generation& one) {
+    return {{"pid", one.pid},
+            {"host_pid", one.host},
+            {"generation", one.number},
+            {"newest", one.newest},
+            {"age_ms", one.age_ms},
+            {"idle_ms", one.idle_ms ? json::value(*one.idle_ms) : json::value(nullptr)},
+            {"cpu_ms", one.cpu_ms},
+            {"memory_bytes", one.memory},
+            {"pids", to_array(one.pids)}};
+}
+
 json::object to_object(const core::Finding& finding) {
     json::object out;
     out["kind"] = json::string_view(core::name_of(finding.kind).data(), core::name_of(finding.kind).size());
@@ -32,6 +44,9 @@ json::object to_object(const core::Finding& finding) {
         out["host_pid"] = finding.host;
         out["host_command"] = finding.host_command;
     }
+    for (const core::Generation& one : finding.generations)
+        (out.contains("generations") ? out["generations"].get_array() : out["generations"].emplace_array())
+            .push_back(to_object(one));
     out["rule"] = finding.rule;
     out["evidence"] = core::to_array(finding.evidence);
     out["doubts"] = core::to_array(finding.doubts);

@@ -8,6 +8,7 @@
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
 #include "sys/sched_times.hpp"
+#include "sys/tcp_sockets.hpp"
 #include "sys/unix_sockets.hpp"
 
 #include <poll.h>
@@ -135,7 +136,7 @@ std::optional<ProcessFacts> look_at(pid_t pid, const Units& units, std::uint64_t
     read_status(out);
     if (out.state == 'Z')
         return out;
-    out.argv = sys::read_cmdline(pid);
+    out.argv = core::without_title_padding(sys::read_cmdline(pid));
     read_descriptors(out, sockets);
     if (out.uid == own_uid && out.descriptors_known)
         probe_standard_streams(out);
@@ -173,6 +174,23 @@ void pass_time(std::chrono::milliseconds duration) {
         ::poll(nullptr, 0, end.poll_timeout());
 }
 
+// The kernel's list of connections can be long: it is read when one of those who matter has such a socket.
+void name_quiet_connections(core::Snapshot& snapshot, const std::unordered_set<int>& suspects) {
+    std::optional<std::unordered_set<std::uint64_t>> quiet;
+    for (ProcessFacts& process : snapshot.processes) {
+        if (!suspects.contains(process.pid()))
+            continue;
+        for (core::Link& link : process.links) {
+            if (link.kind != core::LinkKind::other_socket)
+                continue;
+            if (!quiet)
+                quiet = sys::quiet_tcp_connections();
+            if (quiet->contains(link.inode))
+                link.kind = core::LinkKind::quiet_tcp;
+        }
+    }
+}
+
 } // namespace
 
 Result<core::Snapshot> take_snapshot() {
@@ -198,6 +216,11 @@ Result<core::Snapshot> take_snapshot() {
     for (ProcessFacts& process : out.processes)
         if (process.uid == out.own_uid && process.descriptors_known && suspects.contains(process.pid()))
             probe_links(process);
+    name_quiet_connections(out, suspects);
+    const auto several = core::worth_dating(out);
+    for (ProcessFacts& process : out.processes)
+        if (several.contains(process.pid()))
+            process.idle_ms = sys::read_idle_ms(process.pid());
     return out;
 }
 

@@ -19,6 +19,13 @@ struct SchedTimes {
 // Nothing when it has ended or cannot be seen.
 std::optional<SchedTimes> read_sched_times(pid_t pid);
 
+// How long no thread of it has run, up to its present turn. Nothing where the kernel does not tell
+// (/proc/PID/task/TID/sched), or when it has ended.
+std::optional<std::uint64_t> read_idle_ms(pid_t pid);
+
+// When the thread of this text of a /proc/.../sched file began its last turn, by the scheduler's clock.
+std::optional<std::uint64_t> last_turn_ms(std::string_view text);
+
 // Adds what the text of one thread's schedstat says.
 void add_schedstat(std::string_view text, SchedTimes& times);
 

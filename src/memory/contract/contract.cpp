@@ -101,6 +101,8 @@ constexpr std::array methods = {
     Named{"transfer.import", transfer_import},
     Named{"turn.end", turn_end},
     Named{"turn.start", turn_start},
+    Named{"viewer.link", viewer_link},
+    Named{"viewer.link_state", viewer_link_state},
     Named{"world.add", [](const CallPointer& call) { object_add(call, ObjectKind::world_model); }},
     Named{"world.archive", [](const CallPointer& call) { object_archive(call, ObjectKind::world_model); }},
 };
@@ -111,6 +113,16 @@ static_assert(std::ranges::is_sorted(methods, {}, &Named::name));
 Method find_method(std::string_view name) {
     const auto found = std::ranges::lower_bound(methods, name, {}, &Named::name);
     return found != methods.end() && found->name == name ? found->method : nullptr;
+}
+
+void Contract::serve_pages(std::shared_ptr<PageLinks> links) {
+    const std::lock_guard lock(pages_mutex_);
+    page_links_ = std::move(links);
+}
+
+std::shared_ptr<PageLinks> Contract::page_links() {
+    const std::lock_guard lock(pages_mutex_);
+    return page_links_;
 }
 
 void Contract::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) {

@@ -18,6 +18,21 @@
 
 namespace holdfast::memory {
 
+// Links that open the pages of this home, while somebody serves them. From any thread.
+class PageLinks {
+public:
+    PageLinks() = default;
+    PageLinks(const PageLinks&) = delete;
+    PageLinks& operator=(const PageLinks&) = delete;
+    virtual ~PageLinks() = default;
+    struct Link {
+        std::string id;
+        std::string url; // opens one page, once: a secret
+    };
+    virtual Link new_link(std::int64_t valid_ms) = 0;
+    virtual std::string_view link_state(std::string_view id) = 0; // "open", "used" or "gone"
+};
+
 class Contract final : public Protocol {
 public:
     // `calls` and `embeddings` outlive it: the service uses them, too.
@@ -54,6 +69,10 @@ public:
             on_shutdown_(peer);
     }
 
+    // Null: the pages are not served (any more). From any thread.
+    void serve_pages(std::shared_ptr<PageLinks> links);
+    [[nodiscard]] std::shared_ptr<PageLinks> page_links();
+
     [[nodiscard]] HostModel& host_model() noexcept { return host_model_; }
 
     // One call in flight. The methods get it and must answer exactly once.
@@ -79,6 +98,8 @@ private:
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants
     std::uint64_t sequence_ = 0;               // of events; begins anew, and higher, with each owner
     std::function<void(const Peer&)> on_shutdown_;
+    std::mutex pages_mutex_;
+    std::shared_ptr<PageLinks> page_links_;
 };
 
 // The answer to a request whose owner died: transport_closed, retryable. As good for any JSON-RPC dialect.

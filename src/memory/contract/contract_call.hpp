@@ -121,5 +121,7 @@ void object_archive(const CallPointer& call, ObjectKind kind);
 void events_subscribe(const CallPointer& call);
 void events_unsubscribe(const CallPointer& call);
 void logs_tail(const CallPointer& call);
+void viewer_link(const CallPointer& call);
+void viewer_link_state(const CallPointer& call);
 
 } // namespace holdfast::memory

@@ -1,4 +1,4 @@
-// core.* and the subscriptions.
+// core.*, the subscriptions, and the links to the pages.
 #include "memory/contract/contract_call.hpp"
 
 #include "core/text.hpp"
@@ -178,6 +178,28 @@ void events_unsubscribe(const CallPointer& call) {
 
 void logs_tail(const CallPointer& call) {
     subscribe(call, true, {});
+}
+
+// Only for clients on stdio, which run under the user's own id; the pages themselves may not ask for these.
+void viewer_link(const CallPointer& call) {
+    constexpr std::int64_t usual_ms = 10 * 60'000;
+    const auto valid_ms = call->integer("validMs", false, 1, 24 * 3'600'000).value_or(usual_ms);
+    if (call->bad())
+        return;
+    const auto links = call->contract().page_links();
+    if (!links)
+        return call->refuse_missing("viewer_not_found", "the owner of this home serves no pages");
+    auto link = links->new_link(valid_ms);
+    call->answer(
+        json::object{{"id", std::move(link.id)}, {"url", std::move(link.url)}, {"validMs", valid_ms}});
+}
+
+void viewer_link_state(const CallPointer& call) {
+    const auto id = call->word("id", true);
+    if (call->bad())
+        return;
+    const auto links = call->contract().page_links();
+    call->answer(json::object{{"state", links ? links->link_state(id) : "gone"}});
 }
 
 } // namespace holdfast::memory

@@ -232,10 +232,9 @@ void say_where_it_is(Flags& flags, const std::string& address) {
     const auto& options = flags.options;
     const bool moved = flags.port_given && options.viewer_port != 0 &&
                        !address.ends_with(cat(":", options.viewer_port, "/"));
-    memory::say_viewer_address(
-        options.home, address,
-        moved ? cat("served there by the owner of the home; --port=", options.viewer_port, " is not used")
-              : "served by the owner of the home");
+    memory::say_viewer_address(address, moved ? cat("served there by the owner of the home; --port=",
+                                                    options.viewer_port, " is not used")
+                                              : "served by the owner of the home");
 }
 
 } // namespace

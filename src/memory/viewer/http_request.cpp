@@ -89,6 +89,8 @@ bool HttpReader::read_head(std::string_view head) {
             request_.origin = value;
         } else if (same_word(name, "sec-fetch-site")) {
             request_.fetch_site = value;
+        } else if (same_word(name, "sec-fetch-mode")) {
+            request_.fetch_mode = value;
         } else if (same_word(name, "authorization")) {
             request_.authorization = value;
         } else if (same_word(name, "content-type")) {

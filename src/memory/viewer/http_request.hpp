@@ -20,6 +20,7 @@ struct HttpRequest {
     std::string host;
     std::string origin;
     std::string fetch_site; // Sec-Fetch-Site
+    std::string fetch_mode; // Sec-Fetch-Mode
     std::string authorization;
     std::string content_type;
     std::string body;

@@ -75,16 +75,13 @@ constexpr std::string_view safety_headers = "Content-Security-Policy: default-sr
                                             "Cross-Origin-Resource-Policy: same-origin\r\n"
                                             "Cache-Control: no-store\r\n";
 
-sys::Fd listen_on(std::uint16_t port) {
-    sys::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+sys::Fd listen_at(const sockaddr* address, socklen_t length) {
+    sys::Fd socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket)
+        return {};
     const int on = 1;
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(socket.get(), 64) != 0)
+    if (::bind(socket.get(), address, length) != 0 || ::listen(socket.get(), 64) != 0)
         return {};
     return socket;
 }
@@ -99,23 +96,40 @@ HttpServer::HttpServer(OnRequest on_request, HttpServerLimits limits)
 Result<std::unique_ptr<HttpServer>> HttpServer::start(std::uint16_t port, OnRequest on_request,
                                                       HttpServerLimits limits) {
     std::unique_ptr<HttpServer> server(new HttpServer(std::move(on_request), limits));
-    for (int offset = 0;
-         offset < (port == 0 ? 1 : ports_to_try) && !server->listener_ && port + offset < 65536; ++offset)
-        server->listener_ = listen_on(static_cast<std::uint16_t>(port + offset));
-    if (!server->listener_)
-        server->listener_ = listen_on(0);
-    if (!server->listener_)
+    bool listens = false;
+    for (int offset = 0; port != 0 && !listens && offset < ports_to_try && port + offset < 65536; ++offset)
+        listens = server->listen_on(static_cast<std::uint16_t>(port + offset));
+    for (int attempt = 0; !listens && attempt < ports_to_try; ++attempt)
+        listens = server->listen_on(0);
+    if (!listens)
         return sys::fail_sys("listen on 127.0.0.1");
-    sockaddr_in bound{};
-    socklen_t length = sizeof bound;
-    if (::getsockname(server->listener_.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0)
-        return sys::fail_sys("listen on 127.0.0.1");
-    server->port_ = ntohs(bound.sin_port);
     server->mailbox_->bell = sys::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!server->mailbox_->bell)
         return sys::fail_sys("eventfd");
     server->thread_ = std::thread([raw = server.get()] { raw->loop(); });
     return server;
+}
+
+// On both loopback addresses, or on neither. 0: any port that is free on both.
+bool HttpServer::listen_on(std::uint16_t port) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_port = htons(port);
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto listener = listen_at(reinterpret_cast<const sockaddr*>(&here), sizeof here);
+    socklen_t length = sizeof here;
+    if (!listener || ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
+        return false;
+    sockaddr_in6 here_6{};
+    here_6.sin6_family = AF_INET6;
+    here_6.sin6_port = here.sin_port;
+    here_6.sin6_addr = in6addr_loopback;
+    listener_6_ = listen_at(reinterpret_cast<const sockaddr*>(&here_6), sizeof here_6);
+    if (!listener_6_ && errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
+        return false;
+    listener_ = std::move(listener);
+    port_ = ntohs(here.sin_port);
+    return true;
 }
 
 HttpServer::~HttpServer() {
@@ -146,6 +160,7 @@ void HttpServer::loop() {
         polled.clear();
         polled.push_back({mailbox_->bell.get(), POLLIN, 0});
         polled.push_back({listener_.get(), POLLIN, 0});
+        polled.push_back({listener_6_.get(), POLLIN, 0}); // -1 where there is none, which poll passes over
         for (const auto& connection : connections_) {
             const bool reads = !connection.answering && !connection.closing;
             polled.push_back(
@@ -159,7 +174,7 @@ void HttpServer::loop() {
         const auto now = monotonic_ms();
         if (polled[0].revents != 0)
             read_mail(now);
-        std::size_t at = 2;
+        std::size_t at = 3;
         for (auto& connection : connections_) {
             if (at == polled.size())
                 break;
@@ -176,16 +191,29 @@ void HttpServer::loop() {
         }
         std::erase_if(connections_, [](const Connection& connection) { return connection.dead; });
         if (polled[1].revents != 0)
-            accept_some(now);
+            accept_some(listener_, now);
+        if (polled[2].revents != 0)
+            accept_some(listener_6_, now);
     }
 }
 
-void HttpServer::accept_some(std::int64_t now) {
+// The clients that this server is for must get in although others hold connections and say nothing.
+bool HttpServer::make_room() {
+    if (connections_.size() < limits_.connections)
+        return true;
+    const auto oldest = std::ranges::find(connections_, false, &Connection::known);
+    if (oldest == connections_.end())
+        return false;
+    connections_.erase(oldest);
+    return true;
+}
+
+void HttpServer::accept_some(const sys::Fd& listener, std::int64_t now) {
     for (;;) {
-        sys::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        sys::Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket)
             return;
-        if (connections_.size() >= limits_.connections) {
+        if (!make_room()) {
             constexpr std::string_view busy =
                 "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
             (void)!::send(socket.get(), busy.data(), busy.size(), MSG_NOSIGNAL);
@@ -235,9 +263,10 @@ void HttpServer::advance(Connection& connection, std::int64_t now) {
     connection.head_only = request->head_only = request->method == "HEAD";
     if (connection.head_only)
         request->method = "GET";
-    on_request_(std::move(*request), [mailbox = mailbox_, id = connection.id](HttpResponse response) {
-        mailbox->post({id, std::make_unique<HttpResponse>(std::move(response)), {}, {}});
-    });
+    connection.known |=
+        on_request_(std::move(*request), [mailbox = mailbox_, id = connection.id](HttpResponse response) {
+            mailbox->post({id, std::make_unique<HttpResponse>(std::move(response)), {}, {}});
+        });
 }
 
 void HttpServer::respond(Connection& connection, HttpResponse response) {

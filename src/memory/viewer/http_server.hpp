@@ -1,4 +1,4 @@
-// A small HTTP/1.1 server on the loopback address: one thread, bounded in everything a client can make it
+// A small HTTP/1.1 server on the loopback addresses: one thread, bounded in everything a client can make it
 // hold.
 #pragma once
 
@@ -44,10 +44,12 @@ struct HttpResponse {
 };
 
 using Respond = std::move_only_function<void(HttpResponse)>; // exactly once, from any thread
-using OnRequest = std::function<void(HttpRequest, Respond)>; // on the server's thread
+// On the server's thread. True: the request has shown that it comes from whom this server is for.
+using OnRequest = std::function<bool(HttpRequest, Respond)>;
 
 struct HttpServerLimits {
     HttpLimits request;
+    // When all are taken, a further one takes the place of the oldest that has not shown such a request.
     std::size_t connections = 64;
     std::int64_t request_ms = 10'000; // from its first byte to its last
     std::int64_t idle_ms = 75'000;    // a connection without a request
@@ -56,7 +58,9 @@ struct HttpServerLimits {
 
 class HttpServer {
 public:
-    // Listens on 127.0.0.1, on `port` or, when it is taken, on the next free one within 64, else on any.
+    // Listens on 127.0.0.1 and, where there is IPv6, on the same port of ::1: browsers try both for a name
+    // such as localhost, and what one of two programs answers must not depend on which they try first. `port`
+    // or, when one of its two is taken, the next free one within 64, else any.
     static Result<std::unique_ptr<HttpServer>> start(std::uint16_t port, OnRequest on_request,
                                                      HttpServerLimits limits = {});
     // Ends its thread and closes every connection. Answers that come later go nowhere.
@@ -89,6 +93,7 @@ private:
         std::string out;
         std::size_t sent = 0;
         std::unique_ptr<BodyPieces> pieces;
+        bool known = false;     // has shown a request from whom this server is for
         bool answering = false; // a request is being worked on
         bool asked = false;     // for the next piece
         bool closing = false;   // after what is in `out`
@@ -101,7 +106,9 @@ private:
 
     HttpServer(OnRequest on_request, HttpServerLimits limits);
     void loop();
-    void accept_some(std::int64_t now);
+    void accept_some(const sys::Fd& listener, std::int64_t now);
+    bool listen_on(std::uint16_t port);
+    bool make_room();
     void receive(Connection& connection, std::int64_t now);
     void advance(Connection& connection, std::int64_t now);
     void flush(Connection& connection, std::int64_t now);
@@ -113,6 +120,7 @@ private:
     OnRequest on_request_;
     HttpServerLimits limits_;
     sys::Fd listener_;
+    sys::Fd listener_6_; // not valid where there is no IPv6
     std::uint16_t port_ = 0;
     std::shared_ptr<Mailbox> mailbox_;
     std::list<Connection> connections_;

@@ -3,13 +3,15 @@
 #include "core/json_fields.hpp"
 #include "core/json_surrogates.hpp"
 #include "core/json_text.hpp"
+#include "core/page_sessions.hpp"
+#include "core/sha256.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "memory/viewer/http_server.hpp"
 #include "memory/viewer/pages.hpp"
-#include "memory/viewer/token.hpp"
+#include "sys/proc.hpp"
 
 #include <unistd.h>
 
@@ -27,8 +29,8 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::int64_t live_every_ms = 2000;
-constexpr std::int64_t ticket_ms = 60'000;
-constexpr std::size_t most_tickets = 16;
+constexpr std::int64_t download_ms = 60'000;
+constexpr std::size_t most_downloads = 16;
 
 // What pages may ask for. Nothing here stops the process or brings in anything.
 constexpr std::array<std::string_view, 16> allowed = {"core.health",
@@ -171,6 +173,61 @@ private:
     bool first_ = true;
 };
 
+// The sessions of the pages and the links that begin them. From any thread: links are asked for on the
+// serving thread, requests come on the server's.
+class Sessions final : public PageLinks {
+public:
+    // Each owner's pages have a host name of their own. So what another program, which had the port before or
+    // between, left in a browser for its pages (stored values, cached scripts, a service worker) is not there
+    // for these.
+    explicit Sessions(std::uint16_t port)
+        : host_(cat("m", sys::random_token().substr(0, 16), ".localhost:", port))
+        , sessions_(port, sys::random_token) {}
+
+    [[nodiscard]] const std::string& host() const noexcept { return host_; }
+
+    Link new_link(std::int64_t valid_ms) override {
+        const std::lock_guard lock(mutex_);
+        const auto ticket = sessions_.new_ticket(monotonic_ms(), valid_ms);
+        return {ticket.id, cat("http://", host_, "/#ticket=", ticket.id, '.', ticket.secret)};
+    }
+    std::string_view link_state(std::string_view id) override {
+        const std::lock_guard lock(mutex_);
+        switch (sessions_.ticket_state(id, monotonic_ms())) {
+        case core::PageSessions::TicketState::open:
+            return "open";
+        case core::PageSessions::TicketState::used:
+            return "used";
+        case core::PageSessions::TicketState::gone:
+            break;
+        }
+        return "gone";
+    }
+    std::optional<core::PageSessions::Proof> prove(const std::string& id, const std::string& nonce) {
+        const std::lock_guard lock(mutex_);
+        return sessions_.prove(id, nonce, monotonic_ms());
+    }
+    std::optional<core::PageSessions::LogIn> log_in(const HttpRequest& request) {
+        const std::lock_guard lock(mutex_);
+        return sessions_.log_in({request.authorization, request.path, request.body}, monotonic_ms());
+    }
+    std::optional<std::string> accept(const HttpRequest& request) {
+        const std::lock_guard lock(mutex_);
+        return sessions_.accept({request.authorization, request.path, request.body});
+    }
+
+private:
+    std::mutex mutex_;
+    std::string host_;
+    core::PageSessions sessions_;
+};
+
+// For a page whose owner has ended, and that was loaded again.
+constexpr std::string_view other_owner =
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Memory</title>"
+    "<p>The memory that this address belonged to has ended. Open it again with: "
+    "<code>holdfast memory open</code></p></html>\n";
+
 class Viewer final : public Companion {
 public:
     Viewer(OwnerDesk& desk, std::uint16_t port)
@@ -180,6 +237,7 @@ public:
             std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", trouble.c_str());
     }
     ~Viewer() override {
+        desk_.contract().serve_pages(nullptr);
         server_.reset();
         desk_.set_address("");
     }
@@ -189,73 +247,119 @@ public:
 private:
     // What went wrong; empty: it is there.
     std::string begin(std::uint16_t port) {
-        auto token = viewer_token(desk_.service().paths().home);
-        if (!token)
-            return token.error().message;
-        token_ = std::move(*token);
+        // The secret of earlier versions. Nobody takes it any more.
+        (void)::unlink(cat(desk_.service().paths().home, "/viewer.token").c_str());
         auto server = HttpServer::start(port, [this](HttpRequest request, Respond respond) {
-            handle(std::move(request), std::move(respond));
+            return handle(std::move(request), std::move(respond));
         });
         if (!server)
             return server.error().message;
         server_ = std::move(*server);
+        sessions_ = std::make_shared<Sessions>(server_->port());
+        desk_.contract().serve_pages(sessions_);
+        port_ = server_->port(); // from now on requests are answered
         const auto address = cat("http://127.0.0.1:", server_->port(), "/");
-        port_ = server_->port();
         desk_.set_address(address);
-        say_viewer_address(desk_.service().paths().home, address,
-                           port != 0 && port_ != port ? cat("port ", port, " was taken") : "");
+        say_viewer_address(address, port != 0 && port_ != port ? cat("port ", port, " was taken") : "");
         return "";
     }
 
     // A name that leads here but is not ours is how a page from elsewhere would come in (DNS rebinding).
     [[nodiscard]] bool is_our_host(const std::string& host) const {
         const auto port = cat(":", port_.load());
-        return host == "127.0.0.1" + port || host == "localhost" + port;
+        return host == "127.0.0.1" + port || host == "localhost" + port || host == "[::1]" + port ||
+               host == sessions_->host();
     }
 
-    [[nodiscard]] bool knows_token(const HttpRequest& request) const {
-        constexpr std::string_view scheme = "Bearer ";
-        return request.authorization.starts_with(scheme) &&
-               same_secret(std::string_view(request.authorization).substr(scheme.size()), token_);
-    }
-
-    void handle(HttpRequest request, Respond respond) {
-        if (!is_our_host(request.host))
-            return respond(refused(421, "host", "this server answers to 127.0.0.1 and localhost only"));
+    // True: the request has shown that it comes from a page that was let in.
+    bool handle(HttpRequest request, Respond respond) {
+        const auto no = [&](HttpResponse response) {
+            respond(std::move(response));
+            return false;
+        };
+        if (port_ == 0)
+            return no(refused(503, "starting", "the server is just starting; ask again"));
+        if (!is_our_host(request.host)) {
+            if (request.method == "GET" && request.host.ends_with(cat(".localhost:", port_.load())))
+                return no({.status = 421,
+                           .content_type = "text/html; charset=utf-8",
+                           .body = std::string(other_owner)});
+            return no(refused(421, "host", "this server answers to 127.0.0.1 and localhost only"));
+        }
+        const bool is_page = !request.path.starts_with("/api/") && !request.path.starts_with("/export/");
+        // Whoever follows a link comes from elsewhere. The pages say nothing by themselves, and no other site
+        // can frame or read them.
+        const bool is_visit = is_page && request.method == "GET" && request.fetch_mode == "navigate";
         if ((!request.origin.empty() && request.origin != cat("http://", request.host)) ||
-            request.fetch_site == "cross-site" || request.fetch_site == "same-site")
-            return respond(refused(403, "origin", "requests from other pages are refused"));
+            (!is_visit && (request.fetch_site == "cross-site" || request.fetch_site == "same-site")))
+            return no(refused(403, "origin", "requests from other pages are refused"));
+        if (is_page)
+            return no(page(request));
         if (request.path.starts_with("/export/"))
             return send_export(request, std::move(respond));
-        if (!request.path.starts_with("/api/"))
-            return send_page(request, std::move(respond));
         if (request.method != "POST")
-            return respond(refused(405, "method", "this wants POST"));
-        if (!knows_token(request))
-            return respond(
-                refused(401, "token",
-                        "the token is missing or wrong; holdfast memory status shows the whole address"));
+            return no(refused(405, "method", "this wants POST"));
         if (!request.content_type.starts_with("application/json"))
-            return respond(refused(415, "content_type", "this wants application/json"));
+            return no(refused(415, "content_type", "this wants application/json"));
+        if (request.path == "/api/prove")
+            return no(prove(request));
+        if (request.path == "/api/login") {
+            const auto login = sessions_->log_in(request);
+            if (!login)
+                return no(unknown());
+            proven(std::move(respond), login->proof)(as_json({{"result", {{"session", login->session}}}}));
+            return true;
+        }
+        const auto proof = sessions_->accept(request);
+        if (!proof)
+            return no(unknown());
         desk_.touch();
+        serve(request, proven(std::move(respond), *proof));
+        return true;
+    }
+
+    // To a page that was let in.
+    void serve(const HttpRequest& request, Respond respond) {
         if (request.path == "/api/live")
             return respond({.content_type = "application/x-ndjson",
                             .pieces = std::make_unique<LivePieces>(desk_, clock_)});
-        if (request.path == "/api/ticket")
-            return respond(as_json({{"result", {{"ticket", new_ticket()}}}}));
+        if (request.path == "/api/export")
+            return respond(as_json({{"result", {{"download", new_download()}}}}));
         if (request.path == "/api/call")
             return call(request, std::move(respond));
         respond(refused(404, "not_found", "there is nothing here"));
     }
 
-    static void send_page(const HttpRequest& request, Respond respond) {
+    // The answer with what shows the page that it is ours.
+    static Respond proven(Respond respond, const std::string& proof) {
+        return [respond = std::move(respond), proof](HttpResponse response) mutable {
+            response.more_headers += cat("X-Holdfast-Proof: ", proof, "\r\n");
+            respond(std::move(response));
+        };
+    }
+
+    static HttpResponse unknown() {
+        return refused(
+            401, "session",
+            "this page is not known here, or its link was used; open it with: holdfast memory open");
+    }
+
+    HttpResponse prove(const HttpRequest& request) {
+        const auto object = core::parse_object(request.body);
+        const auto proof =
+            object ? sessions_->prove(core::text_field(*object, "id"), core::text_field(*object, "nonce"))
+                   : std::nullopt;
+        return proof ? as_json({{"result", {{"nonce", proof->nonce}, {"proof", proof->mac}}}}) : unknown();
+    }
+
+    static HttpResponse page(const HttpRequest& request) {
         const auto pages = viewer_pages();
         const auto found = std::ranges::find(pages, std::string_view(request.path), &Page::path);
         if (found == pages.end())
-            return respond({.status = 404, .content_type = "text/plain", .body = "there is nothing here\n"});
+            return {.status = 404, .content_type = "text/plain", .body = "there is nothing here\n"};
         if (request.method != "GET")
-            return respond({.status = 405, .content_type = "text/plain", .body = "this wants GET\n"});
-        respond({.content_type = std::string(found->content_type), .body = std::string(found->text)});
+            return {.status = 405, .content_type = "text/plain", .body = "this wants GET\n"};
+        return {.content_type = std::string(found->content_type), .body = std::string(found->text)};
     }
 
     void call(const HttpRequest& request, Respond respond) {
@@ -276,50 +380,50 @@ private:
     }
 
     // A download cannot carry a header, so it gets a word that is good once and for a minute.
-    std::string new_ticket() {
-        auto ticket = random_word(32);
-        tickets_.push_back({ticket, monotonic_ms() + ticket_ms});
-        if (tickets_.size() > most_tickets)
-            tickets_.pop_front();
-        return ticket;
+    std::string new_download() {
+        auto word = sys::random_token();
+        downloads_.push_back({word, monotonic_ms() + download_ms});
+        if (downloads_.size() > most_downloads)
+            downloads_.pop_front();
+        return word;
     }
 
-    void send_export(const HttpRequest& request, Respond respond) {
+    bool send_export(const HttpRequest& request, Respond respond) {
         const auto word = std::string_view(request.path).substr(std::string_view("/export/").size());
         const auto now = monotonic_ms();
-        const auto found = std::ranges::find_if(tickets_, [&](const Ticket& ticket) {
-            return ticket.until_ms > now && same_secret(word, ticket.word);
+        const auto found = std::ranges::find_if(downloads_, [&](const Download& download) {
+            return download.until_ms > now && core::same_secret(word, download.word);
         });
-        if (request.method != "GET" || found == tickets_.end())
-            return respond({.status = 403,
-                            .content_type = "text/plain",
-                            .body = "this link is used up; ask for the export again\n"});
+        if (request.method != "GET" || found == downloads_.end()) {
+            respond({.status = 403,
+                     .content_type = "text/plain",
+                     .body = "this link is used up; ask for the export again\n"});
+            return false;
+        }
         if (!request.head_only)
-            tickets_.erase(found);
+            downloads_.erase(found);
         respond({.content_type = "application/x-ndjson",
                  .more_headers = "Content-Disposition: attachment; filename=\"holdfast-memory.jsonl\"\r\n",
                  .pieces = std::make_unique<ExportPieces>(desk_.service())});
+        return true;
     }
 
-    struct Ticket {
+    struct Download {
         std::string word;
         std::int64_t until_ms = 0;
     };
     OwnerDesk& desk_;
-    std::string token_;
+    std::shared_ptr<Sessions> sessions_; // before port_ is set, and then for good
     std::atomic<std::uint16_t> port_ = 0;
-    std::deque<Ticket> tickets_; // on the server's thread
+    std::deque<Download> downloads_; // on the server's thread
     LiveClock clock_;
     std::unique_ptr<HttpServer> server_; // goes first
 };
 
 } // namespace
 
-void say_viewer_address(const std::string& home, const std::string& address, const std::string& remark) {
-    const auto token = ::isatty(STDERR_FILENO) == 1 ? viewer_token(home) : Result<std::string>("");
-    const bool whole = token && !token->empty();
-    std::fprintf(stderr, "memory: viewer at %s%s%s%s%s\n", address.c_str(),
-                 whole ? cat("#token=", *token).c_str() : " (the whole address: holdfast memory status)",
+void say_viewer_address(const std::string& address, const std::string& remark) {
+    std::fprintf(stderr, "memory: viewer at %s (open it with: holdfast memory open)%s%s%s\n", address.c_str(),
                  remark.empty() ? "" : " (", remark.c_str(), remark.empty() ? "" : ")");
 }
 

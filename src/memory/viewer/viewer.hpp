@@ -1,7 +1,8 @@
 // The viewer: pages for people, served by the owner of the home on the loopback address.
 //
-// What may be seen needs the home's token, which lies beside the data (`viewer.token`, mode 0600) and stays
-// the same, so that an address that was kept still works tomorrow. An open page holds the owner.
+// What may be seen needs a link, which the owner makes for whoever may use its home and which opens one page,
+// once (core/page_sessions, docs/page-security.md). All that pages know ends with the owner. An open page
+// holds the owner.
 #pragma once
 
 #include "memory/serve/owner_desk.hpp"
@@ -17,9 +18,8 @@ inline constexpr std::uint16_t default_viewer_port = 8377;
 // on stderr, and the home is served without pages.
 std::unique_ptr<Companion> start_viewer(OwnerDesk& desk, std::uint16_t port);
 
-// One line on stderr for whoever started this process: where the pages of `home` are. With their token on a
-// terminal only, which is read by the one it belongs to; a log must not hold the secret. `remark`: may be
-// empty.
-void say_viewer_address(const std::string& home, const std::string& address, const std::string& remark);
+// One line on stderr for whoever started this process: where the pages are, without anything that opens them.
+// `remark`: may be empty.
+void say_viewer_address(const std::string& address, const std::string& remark);
 
 } // namespace holdfast::memory

@@ -1,5 +1,8 @@
 // Real servers from npm behind npx, under a real host in node, killed in every order: nothing is left.
+#include "harness/eventually.hpp"
 #include "keep/fixture.hpp"
+
+#include <boost/json.hpp>
 
 #include <filesystem>
 
@@ -45,12 +48,14 @@ protected:
     static Words timer() { return {"npx", "-c", "node timer_server.mjs"}; }
 
     // node host.mjs [holdfast run … --] server; returns when the server has answered.
-    void start(const Words& server, bool guarded = true) {
+    void start(const Words& server, bool guarded = true, const Words& variables = {}) {
         auto spec = home.command({});
         Words guard{program("holdfast"), "run", "--stop", "eof:300ms,term:300ms,kill", "--"};
         spec.argv = Words{"node", "host.mjs"} + (guarded ? guard : Words{}) + server;
         spec.cwd = installed.string();
         spec.in = Stdio::pipe;
+        spec.env.insert(spec.env.end(), variables.begin(), variables.end());
+        spec.own_session = !guarded; // which dies with it: by that the doctor knows that it is dead
         auto child = Child::spawn(spec);
         ASSERT_TRUE(child) << child.error().message;
         host = std::move(*child);
@@ -88,6 +93,27 @@ TEST_F(Npx, ControlATimerServerOutlivesItsHost) {
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(host.kill());
     EXPECT_FALSE(left(1s).empty());
+}
+
+// npm has loaded a package, and keeps the connection to its registry for minutes.
+TEST_F(Npx, DoctorProvesAServerBehindNpxThatHasLoadedAPackage) {
+    start({"npx", "-y", "--package=is-odd@3.0.1", "-c", "node timer_server.mjs"}, false,
+          {"npm_config_cache=" + home.dir().file("cache"), "npm_config_update_notifier=false"});
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_TRUE(host.kill());
+    std::string said;
+    EXPECT_TRUE(eventually(Deadline::in(slow), [&] {
+        const auto report = holdfast({"doctor", "--json"}, slow);
+        for (const auto& finding : boost::json::parse(report.out).at("findings").as_array())
+            if (finding.at("pid").as_int64() == first.pid()) {
+                said = boost::json::serialize(finding);
+                return finding.at("proven").as_bool();
+            }
+        return false;
+    })) << said;
+    EXPECT_NE(said.find("package registry"), std::string::npos) << "npm had no connection any more: " << said;
+    EXPECT_NE(said.find("\"command\":\"npm exec"), std::string::npos) << said;
+    EXPECT_EQ(said.find("''"), std::string::npos) << "the zeros behind the title: " << said;
 }
 
 class NpxServer : public Npx, public testing::WithParamInterface<bool> {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+
 namespace holdfast::core {
 namespace {
 
@@ -67,6 +70,77 @@ TEST(Duplicate, TwoOfOneCommandUnderOneHost) {
     EXPECT_EQ(findings[0].host, 450);
     EXPECT_EQ(findings[0].pids, (std::vector<int>{500, 600, 501}));
     EXPECT_EQ(findings[0].memory, 3U << 20);
+}
+
+std::string said(const Finding& finding) {
+    std::string all = finding.rule;
+    for (const auto* sentences : {&finding.evidence, &finding.doubts})
+        for (const auto& sentence : *sentences)
+            all += "\n" + sentence;
+    return all;
+}
+
+TEST(Duplicate, NamesTheNewestAndWhatTheOthersDoAndCost) {
+    World world;
+    world.add(450, World::init, {"host"}).comm = "host";
+    for (const auto& [pid, age_ms, idle_ms] :
+         {std::tuple{500, 7'200'000, 7'100'000}, {501, 3'600'000, 3'500'000}, {502, 60'000, 200}}) {
+        auto& process = world.add(pid, 450, {"npm exec server"});
+        world.pipe_stdio(process, 450);
+        process.age_ms = static_cast<std::uint64_t>(age_ms);
+        process.idle_ms = static_cast<std::uint64_t>(idle_ms);
+        process.cpu_ms = 1500;
+        process.memory = 40 << 20;
+        auto& server = world.add(pid + 100, pid, {"node", "server.js"});
+        server.idle_ms = process.idle_ms;
+        server.memory = 60 << 20;
+        server.input = process.input;
+    }
+    const auto findings = world.diagnose();
+    ASSERT_EQ(findings.size(), 1U);
+    const auto& generations = findings[0].generations;
+    ASSERT_EQ(generations.size(), 3U);
+    EXPECT_EQ(generations[0].pid, 500);
+    EXPECT_FALSE(generations[0].newest);
+    EXPECT_EQ(generations[2].pid, 502);
+    EXPECT_TRUE(generations[2].newest);
+    EXPECT_EQ(generations[2].number, 3U);
+    EXPECT_EQ(generations[0].memory, 100U << 20);
+    EXPECT_EQ(generations[0].idle_ms, 7'100'000U);
+    const auto text = said(findings[0]);
+    for (const char* sentence :
+         {"process 500 is generation 1 of 3: started 2 h ago, 2 processes with 100.0 MB, 1 s of CPU "
+          "since; "
+          "nothing of it has run for 1 h 58 min",
+          "process 502 is generation 3 of 3, the newest: started 1 min ago", "it ran just now",
+          "the older ones together: 4 processes with 200.0 MB; none of it has run since the newest "
+          "was started",
+          "host (450) still holds the pipes of the older ones"})
+        EXPECT_NE(text.find(sentence), std::string::npos) << sentence << "\nnot in:\n" << text;
+}
+
+TEST(Duplicate, AnOlderOneThatRanIsNotCalledIdle) {
+    World world;
+    world.add(450, World::init, {"host"});
+    for (const int pid : {500, 501}) {
+        auto& process = world.add(pid, 450, {"server"});
+        world.pipe_stdio(process, 450);
+        process.age_ms = pid == 500 ? 3'600'000 : 60'000;
+        process.idle_ms = 30'000;
+    }
+    const auto text = said(world.diagnose().at(0));
+    EXPECT_EQ(text.find("none of it has run"), std::string::npos) << text;
+    EXPECT_NE(text.find("nothing of it has run for 30 s"), std::string::npos) << text;
+}
+
+TEST(Duplicate, WhatTheKernelDoesNotTellIsNotSaid) {
+    World world;
+    world.add(450, World::init, {"host"});
+    for (const int pid : {500, 501})
+        world.pipe_stdio(world.add(pid, 450, {"server"}), 450);
+    const auto findings = world.diagnose();
+    EXPECT_FALSE(findings.at(0).generations.at(0).idle_ms);
+    EXPECT_EQ(said(findings[0]).find("run"), said(findings[0]).find("runs 2 times"));
 }
 
 TEST(Duplicate, OnePerHostOfOneUser) {

@@ -253,5 +253,65 @@ TEST(OrphanRule, ProvenOnesComeFirstThenTheLargest) {
     EXPECT_EQ(findings[2].identity.pid, 500);
 }
 
+// npm as it waits for the server that it has loaded: the server's stdio is its own, and it has a connection
+// to the registry for minutes.
+ProcessFacts& add_npm(World& world, std::vector<std::string> argv) {
+    auto& npm = world.add_orphan(500);
+    npm.argv = std::move(argv);
+    npm.comm = "npm exec server";
+    npm.links.push_back({.fd = 20, .kind = LinkKind::quiet_tcp, .inode = 77});
+    auto& server = world.add(501, 500, {"node", "server.js"});
+    server.session = npm.session;
+    server.input = npm.input;
+    server.output = npm.output;
+    return npm;
+}
+
+TEST(Orphan, BehindNpmWithAConnectionToItsRegistry) {
+    for (const std::vector<std::string>& argv :
+         {std::vector<std::string>{"npm exec server"},
+          {"node", "/usr/bin/npx", "server"},
+          {"/usr/bin/node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "-y", "server"}}) {
+        World world;
+        add_npm(world, argv);
+        const auto findings = world.diagnose();
+        ASSERT_EQ(findings.size(), 1U);
+        EXPECT_TRUE(findings[0].proven) << argv.front();
+        EXPECT_EQ(findings[0].pids, (std::vector<int>{500, 501}));
+    }
+}
+
+TEST(Orphan, AConnectionIsADoubtWhereverItIsNotNpmsOwn) {
+    const auto doubts = [](World& world) {
+        const auto findings = world.diagnose();
+        return findings.size() == 1 && !findings[0].proven && findings[0].doubts.size() == 1 &&
+               findings[0].doubts[0].find("network socket") != std::string::npos;
+    };
+    World other_program;
+    add_npm(other_program, {"node", "agent.js"});
+    EXPECT_TRUE(doubts(other_program));
+    World at_work;
+    add_npm(at_work, {"npm exec server"}).links.back().kind =
+        LinkKind::other_socket; // listens, or data waits
+    EXPECT_TRUE(doubts(at_work));
+    World still_loading;
+    auto& npm = still_loading.add_orphan(500);
+    npm.argv = {"npm exec server"};
+    npm.links.push_back({.fd = 20, .kind = LinkKind::quiet_tcp, .inode = 77});
+    EXPECT_TRUE(doubts(still_loading)) << "it has not started its command yet";
+    World of_the_server;
+    add_npm(of_the_server, {"npm exec server"});
+    of_the_server.get(501).links.push_back({.fd = 9, .kind = LinkKind::quiet_tcp, .inode = 78});
+    EXPECT_TRUE(doubts(of_the_server));
+}
+
+TEST(Title, IsWhatIsLeftOfTheCommandLine) {
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(without_title_padding({"npm exec server", "", "", ""}), Words{"npm exec server"});
+    EXPECT_EQ(without_title_padding({"node", "", "x"}), (Words{"node", "", "x"}));
+    EXPECT_EQ(without_title_padding({"node"}), Words{"node"});
+    EXPECT_EQ(without_title_padding({}), Words{});
+}
+
 } // namespace
 } // namespace holdfast::core

@@ -25,6 +25,22 @@ TEST(SchedTimes, TornTextCountsForNothing) {
     }
 }
 
+TEST(SchedTimes, ReadsWhenAThreadBeganItsLastTurn) {
+    EXPECT_EQ(
+        last_turn_ms("head (6834, #threads: 1)\n----\nse.exec_start            :       1533870.901747\n"),
+        1533870U);
+    EXPECT_FALSE(last_turn_ms("se.vruntime : 12.3\n"));
+    EXPECT_FALSE(last_turn_ms("se.exec_start"));
+    EXPECT_FALSE(last_turn_ms(""));
+}
+
+TEST(SchedTimes, SeesThatThisProcessIsNotIdle) {
+    const auto idle = read_idle_ms(::getpid());
+    if (!idle)
+        GTEST_SKIP() << "this kernel keeps no /proc/PID/sched";
+    EXPECT_LT(*idle, 60'000U);
+}
+
 TEST(SchedTimes, SeesThisProcessRun) {
     const auto before = read_sched_times(::getpid());
     ASSERT_TRUE(before);

@@ -1,5 +1,6 @@
 // The pages. Each is a function that fills <main> for an address after the '#'; lists come a page at a time.
-import { call, download, hasToken, listen, unreachable } from "./talk.js";
+import { ended } from "./session.js";
+import { call, download, listen, unreachable } from "./talk.js";
 import { clockOf, count, dayOf, empty, firstLine, make, marked, number, renew, size, span, time, words } from "./parts.js";
 
 const main = document.getElementById("main");
@@ -49,7 +50,7 @@ async function pages(load, add, into, signal = leave.signal) {
 // In the place of what could not be shown. `retry` is for when the owner is there again.
 function trouble(error, retry = route, into = main) {
   if (error.name === "AbortError") return;
-  if (error.code === "token") return needToken();
+  if (error.code === "ended") return into.replaceChildren(ending(error));
   if (unreachable(error)) {
     again = retry;
     return into.replaceChildren(empty("The memory cannot be reached.", "This page goes on by itself when it can."));
@@ -58,9 +59,16 @@ function trouble(error, retry = route, into = main) {
   show(empty("That did not work.", error.message));
 }
 
-function needToken() {
-  show(empty("This page needs its token.", "Open the whole address that “holdfast memory status” shows."));
-}
+// Why this page shows nothing (more), and the way out.
+const again_with = "To open the memory again: holdfast memory open";
+const endings = {
+  none: ["This page is opened with a link.", "To get one: holdfast memory open"],
+  used: ["This link was used before, or it is too old.", "To get another one: holdfast memory open"],
+  gone: ["The memory behind this page has ended.", `This page sends nothing more. ${again_with}`],
+  stranger: ["Another program answers at this address.", `It could not prove that it is the memory, so this page sends nothing more. Close it. ${again_with}`],
+  insecure: ["The browser has no cryptography for pages at this address.", "Use the link as it was printed, or localhost or 127.0.0.1 in place of its host name."],
+};
+const ending = (error) => empty(...endings[error.why]);
 
 // ── search ──
 function searchPage(_, query) {
@@ -313,7 +321,7 @@ async function feedbackPage() {
 // ── health ──
 function healthPage() {
   const draw = () => {
-    if (!health) return page(make("h1", "Health"), empty("The memory cannot be reached.", "This page goes on by itself when it can."));
+    if (!health) return page(make("h1", "Health"), ended() ? ending(ended()) : empty("The memory cannot be reached.", "This page goes on by itself when it can."));
     const phases = { opening: "is being opened", recovering: "reads its log", migrating: "is brought to this version", indexing: "builds its index", ready: "is ready", failed: "could not be opened" };
     const counts = health.counts ?? {};
     const figure = (name, value) => make("div", make("dt", name), make("dd", value));
@@ -360,7 +368,7 @@ async function route() {
   onHealth = again = null;
   if (history.state?.place === undefined) history.replaceState({ place: place + 1 }, "");
   place = history.state.place;
-  if (!hasToken()) return needToken();
+  if (ended()) return show(ending(ended()));
   const [path, query] = location.hash.slice(1).split("?");
   const found = routes.find(([pattern]) => pattern.test(path));
   if (!found) return show(empty("There is no such page."));
@@ -409,14 +417,16 @@ addEventListener("keydown", (event) => {
 
 // ── alive ──
 function heard(news, error) {
-  if (error) return trouble(error);
   health = news;
   const dot = document.getElementById("dot");
   dot.className = `dot ${!news || news.phase === "failed" ? "bad" : news.phase === "ready" ? "good" : "wait"}`;
   dot.parentElement.title = news ? news.phase : "not reachable";
   notice.hidden = Boolean(news && (news.phase === "ready" || location.hash === "#/health"));
   const progress = news?.progress?.total ? ` (${Math.floor((100 * news.progress.done) / news.progress.total)} %)` : "";
-  const text = news ? `The memory is not ready yet: ${news.phase}${progress}` : "The memory cannot be reached at the moment. This page goes on by itself when it can.";
+  notice.classList.toggle("over", Boolean(error));
+  if (error && !["gone", "stranger"].includes(error.why)) notice.hidden = true; // the page says it, and has nothing else to show
+  if (error && !main.querySelector(".row, .turn, .figures, table")) trouble(error); // what somebody may be reading stays
+  const text = error ? endings[error.why].join(" ") : news ? `The memory is not ready yet: ${news.phase}${progress}` : "The memory cannot be reached at the moment. This page goes on by itself when it can.";
   if (!notice.hidden && notice.textContent !== text) notice.textContent = text;
   if (onHealth) onHealth();
   if (news && again) {
@@ -433,8 +443,8 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 
 addEventListener("hashchange", () => {
-  if (location.hash.includes("token=")) location.reload();
+  if (location.hash.includes("ticket=")) location.reload();
   else route();
 });
 route();
-if (hasToken()) listen(heard);
+listen(heard);
