@@ -12,6 +12,7 @@
 #include "slot/pid_file.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
+#include "sys/command_line.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
 #include "sys/spawn.hpp"
@@ -383,6 +384,9 @@ int Keeper::run() {
     }
     if (!contain() || !start())
         return 1;
+    // Only now: the helper does not wait for it.
+    if (options_.is_fork)
+        sys::show_command_line(to_argv(options_));
     if (options_.restart == Restart::never)
         let_go_of_stdio();
 
@@ -447,7 +451,7 @@ int Keeper::run() {
 int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
-    ::prctl(PR_SET_NAME, sys::keeper_name); // and not "exe", which is what was executed
+    ::prctl(PR_SET_NAME, sys::keeper_name); // and not the name of the program that we are a part of
     for (int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2})
         sys::ignore_signal(signal);
     auto signals = sys::SignalQueue::of({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, sys::stop_now_signal()});

@@ -184,6 +184,10 @@ std::vector<pid_t> threads_of(pid_t pid) {
     return numbers_in(core::cat("/proc/", pid, "/task"));
 }
 
+std::vector<int> open_descriptors() {
+    return numbers_in("/proc/self/fd");
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> out;
     for (pid_t thread : threads_of(pid)) {

@@ -35,6 +35,9 @@ private:
 };
 
 void ignore_signal(int signal);
+// For a child before its exec: all of them do what they do by default. `keep_hup`: HUP stays as it is, which is
+// what `nohup` wants.
+void default_signals(bool keep_hup);
 // By which fronts and keepers are told to end their tree at once, and then themselves.
 int stop_now_signal() noexcept;
 // Stops this process as the terminal would, and returns when it is continued.

@@ -48,6 +48,16 @@ void ignore_signal(int signal) {
     ::sigaction(signal, &action, nullptr);
 }
 
+void default_signals(bool keep_hup) {
+    for (int number = 1; number < NSIG; ++number) {
+        if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
+            continue;
+        struct sigaction action {};
+        action.sa_handler = SIG_DFL;
+        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
+    }
+}
+
 int stop_now_signal() noexcept {
     return SIGRTMIN + 3;
 }

@@ -4,6 +4,7 @@
 #include "sys/errors.hpp"
 #include "sys/program_path.hpp"
 #include "sys/raw_syscall.hpp"
+#include "sys/signals.hpp"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -77,16 +78,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return out;
 }
 
-void reset_signals(bool keep_hup) {
-    for (int number = 1; number < NSIG; ++number) {
-        if (number == SIGKILL || number == SIGSTOP || (number == SIGHUP && keep_hup))
-            continue;
-        struct sigaction action{};
-        action.sa_handler = SIG_DFL;
-        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
-    }
-}
-
 // Not to be inlined: see born_by_clone3.
 [[gnu::noinline]] int child(void* argument) {
     auto& plan = *static_cast<Plan*>(argument);
@@ -120,7 +111,7 @@ void reset_signals(bool keep_hup) {
             give_up();
     if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
         give_up();
-    reset_signals(plan.hup_ignored);
+    default_signals(plan.hup_ignored);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
