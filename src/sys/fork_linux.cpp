@@ -7,6 +7,8 @@
 #include "sys/signals.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,15 +21,31 @@ namespace holdfast::sys {
 namespace {
 
 constexpr int exit_failed = 70;
-constexpr int most_without_proc = 4096; // numbers that are looked at where /proc is missing
+constexpr std::size_t numbers_looked_at = 1024;
+constexpr std::size_t most_of_ours = 128; // we never have as many open at once
+
+// The open ones of the low numbers, by one question to the kernel. Ours are among them: the kernel gives the lowest
+// free number, unless a host has filled the low ones with its own; then /proc is read, which takes longer.
+std::vector<int> open_numbers() {
+    rlimit limit{};
+    const bool limited = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < numbers_looked_at;
+    std::vector<pollfd> all(limited ? limit.rlim_cur : numbers_looked_at);
+    for (std::size_t number = 0; number < all.size(); ++number)
+        all[number].fd = static_cast<int>(number);
+    const bool asked = ::poll(all.data(), all.size(), 0) >= 0;
+    std::vector<int> open;
+    for (const pollfd& one : all)
+        if (!asked || (one.revents & POLLNVAL) == 0)
+            open.push_back(one.fd);
+    if (asked && (limited || open.size() + most_of_ours < all.size()))
+        return open;
+    const std::vector<int> listed = open_descriptors();
+    return listed.empty() ? open : listed;
+}
 
 // What an exec would have closed, and nothing else: the host may have left us others on purpose.
 void close_on_exec(const std::vector<std::pair<int, int>>& kept) {
-    std::vector<int> open = open_descriptors();
-    if (open.empty())
-        for (int number = STDERR_FILENO + 1; number < most_without_proc; ++number)
-            open.push_back(number);
-    for (const int number : open) {
+    for (const int number : open_numbers()) {
         const bool is_kept =
             std::ranges::any_of(kept, [number](const auto& one) { return one.second == number; });
         const int flags = ::fcntl(number, F_GETFD);
