@@ -1,6 +1,8 @@
 // What a guard costs: time to start, memory while it waits, time to list many.
 #include "keep/measures.hpp"
+#include "stage/counts.hpp"
 #include "stage/stage.hpp"
+#include "stage/start.hpp"
 
 #include <regex>
 
@@ -22,17 +24,8 @@ double private_kb(pid_t pid) {
 
 } // namespace
 
-void measure_start(int rounds) {
-    const harness::HoldfastHome home;
-    std::vector<double> ours, direct;
-    (void)until_first_word(home,
-                           {harness::program("holdfast"), "run", "--"}); // the directories are there now
-    for (int i = 0; i < rounds; ++i) {
-        ours.push_back(until_first_word(home, {harness::program("holdfast"), "run", "--"}));
-        direct.push_back(until_first_word(home, {}));
-    }
-    row("start to the helper's first word, p50; beside direct", quantile(ours, 0.5), quantile(direct, 0.5),
-        "ms", "at most 3 ms more");
+void measure_start(const Run& run, int rounds) {
+    measure_start_of(run, "start to the helper's first word", {"run", "--"}, rounds, 1.2);
 }
 
 void measure_memory() {
@@ -49,11 +42,11 @@ void measure_memory() {
     for (const auto& process : harness::descendants(front->pid()))
         if (process.ppid == front->pid())
             keeper = process.pid;
-    row("private memory of the front", private_kb(front->pid()) / 1024, -1, "MB", "at most 1 MB");
-    row("private memory of the keeper", private_kb(keeper) / 1024, -1, "MB", "at most 1 MB");
+    value_row("private memory of the front", private_kb(front->pid()) / 1024, "MB", 1);
+    value_row("private memory of the keeper", private_kb(keeper) / 1024, "MB", 1);
 }
 
-void measure_listing(int entries) {
+void measure_listing(const Run& run, int entries) {
     const harness::HoldfastHome home;
     std::vector<harness::Child> fronts;
     for (int i = 0; i < entries; ++i) {
@@ -70,25 +63,46 @@ void measure_listing(int entries) {
     for (auto& front : fronts)
         if (!front.out().read_until("ready", harness::Deadline::in(std::chrono::seconds(300))))
             give_up("not all helpers came up");
-    std::vector<double> text, json;
-    for (int i = 0; i < 7; ++i) {
-        for (auto [words, figures] :
-             {std::pair(Words{"ps"}, &text), std::pair(Words{"ps", "--json"}, &json)}) {
-            const double begin = now_ms();
-            const auto listed = home.run(words);
-            if (!listed || !listed->status.exited_with(0))
-                give_up("ps failed");
-            figures->push_back(now_ms() - begin);
-        }
+    const std::string of = " of " + std::to_string(entries) + " entries";
+    const auto listed = [&](const Programs& programs, const Words& words) {
+        auto spec = home.command({});
+        spec.argv = {programs.path("holdfast")};
+        spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+        const double begin = now_ms();
+        const auto done = harness::run_to_end(spec, harness::Deadline::in(patience));
+        if (!done || !done->status.exited_with(0))
+            give_up("ps failed");
+        return now_ms() - begin;
+    };
+    const auto bare = [&] {
+        auto spec = home.command_of("bare-list", {home.path() + "/run/default/helpers"});
+        const double begin = now_ms();
+        const auto done = harness::run_to_end(spec, harness::Deadline::in(patience));
+        if (!done || done->out != std::to_string(entries) + "\n")
+            give_up("bare-list did not find all entries");
+        return now_ms() - begin;
+    };
+    const std::string beside = "a bare read of the same records, with their lock queries";
+    for (const Words& words : {Words{"ps"}, Words{"ps", "--json"}}) {
+        const std::string name = words.size() == 1 ? "`ps`" : "`ps --json`";
+        pair_row(run, {.what = name + of, .beside = beside, .unit = "ms", .at_most = 2}, 15,
+                 [&](const Programs& programs) { return listed(programs, words); }, bare);
+        count_row(run, "... system calls",
+                  [&](const Programs& programs) {
+                      auto spec = home.command(words);
+                      spec.argv.front() = programs.path("holdfast");
+                      return count(spec).calls;
+                  },
+                  [&] {
+                      return std::optional(
+                          count(home.command_of("bare-list", {home.path() + "/run/default/helpers"})).calls);
+                  });
     }
-    const std::string target = entries == 1000 ? "under 50 ms" : "(1,000: under 50 ms)";
-    row("`ps` of " + std::to_string(entries) + " entries, p50", quantile(text, 0.5), -1, "ms", target);
-    row("`ps --json` of " + std::to_string(entries) + " entries, p50", quantile(json, 0.5), -1, "ms", target);
     const double begin = now_ms();
     const auto stopped = home.run({"stop", "--all"}, harness::Deadline::in(std::chrono::seconds(300)));
     if (!stopped || !stopped->status.exited_with(0))
         give_up("stop --all failed");
-    row("`stop --all` of " + std::to_string(entries) + " helpers", now_ms() - begin, -1, "ms", "");
+    value_row("`stop --all` of " + std::to_string(entries) + " helpers", now_ms() - begin, "ms", {});
 }
 
 } // namespace holdfast::bench

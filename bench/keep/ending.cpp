@@ -27,8 +27,8 @@ pid_t start_under_host(harness::Child& host, const harness::HoldfastHome& home, 
     return static_cast<pid_t>(std::stol(line->substr(6)));
 }
 
-Words guarded(const Words& command) {
-    Words out{harness::program("holdfast"), "run", "--stop", "now", "--"};
+Words guarded(const Programs& programs, const Words& command) {
+    Words out{programs.path("holdfast"), "run", "--stop", "now", "--"};
     out.insert(out.end(), command.begin(), command.end());
     return out;
 }
@@ -45,10 +45,10 @@ pid_t keeper_below(pid_t front) {
     return keeper;
 }
 
-double host_death_to_empty(int processes) {
+double host_death_to_empty(const Programs& programs, int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
-    const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
+    const pid_t front = start_under_host(host, home, guarded(programs, sleepers(processes)));
     auto tree = tree_below(keeper_below(front), processes - 1);
     const double begin = now_ms();
     (void)host.signal(SIGKILL);
@@ -83,10 +83,10 @@ double host_death_to_empty_by_polling(int processes, double phase_ms) {
     return now_ms() - begin;
 }
 
-double asked_to_empty(int processes) {
+double asked_to_empty(const Programs& programs, int processes) {
     const harness::HoldfastHome home;
     harness::Child host;
-    const pid_t front = start_under_host(host, home, guarded(sleepers(processes)));
+    const pid_t front = start_under_host(host, home, guarded(programs, sleepers(processes)));
     auto tree = tree_below(keeper_below(front), processes - 1);
     auto opened = harness::open_pidfd(front);
     if (!opened)
@@ -117,23 +117,27 @@ double bare_loop(int processes) {
 
 } // namespace
 
-void measure_ending(int rounds) {
-    std::vector<double> ours, floor, polling, asked, bare;
-    for (int i = 0; i < rounds; ++i) {
-        ours.push_back(host_death_to_empty(10));
-        floor.push_back(bare_loop(10));
-        asked.push_back(asked_to_empty(100));
-        bare.push_back(bare_loop(100));
-    }
-    for (int i = 0; i < 4; ++i) // the death falls anywhere between two looks
+void measure_ending(const Run& run, int rounds) {
+    pair_row(run,
+             {.what = "host SIGKILL to tree of ten empty, `--stop now`",
+              .beside = "a bare loop of kill, which nobody had to wake",
+              .unit = "ms",
+              .at_most = 1.15,
+              .with_p99 = true},
+             rounds, [](const Programs& programs) { return host_death_to_empty(programs, 10); },
+             [] { return bare_loop(10); });
+    pair_row(run,
+             {.what = "100 processes ended", .beside = "a bare loop of kill", .unit = "ms", .at_most = 2}, rounds,
+             [](const Programs& programs) { return asked_to_empty(programs, 100); }, [] { return bare_loop(100); });
+    if (run.other)
+        return;
+    std::vector<double> ours, polling;
+    for (int i = 0; i < 4; ++i) { // the death falls anywhere between two looks
+        ours.push_back(host_death_to_empty(run.ours, 10));
         polling.push_back(host_death_to_empty_by_polling(10, 300 + 450 * i));
-    row("host SIGKILL to tree of ten empty, `--stop now`, p50; beside a watchdog that looks every 2 s",
-        quantile(ours, 0.5), quantile(polling, 0.5), "ms", "under 1 ms");
-    row("the same; beside a bare loop of kill, which nobody had to wake", quantile(ours, 0.5),
-        quantile(floor, 0.5), "ms", "");
-    row("the same, p99", quantile(ours, 0.99), quantile(polling, 0.99), "ms", "under 10 ms");
-    row("100 processes ended, p50; beside a bare loop of kill", quantile(asked, 0.5), quantile(bare, 0.5),
-        "ms", "at most 2x");
+    }
+    pair_row_of({.what = "host SIGKILL to tree of ten empty", .beside = "a watchdog that looks every 2 s", .unit = "ms"},
+                ours, polling);
 }
 
 } // namespace holdfast::bench

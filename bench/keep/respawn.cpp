@@ -1,5 +1,5 @@
-// From kill -9 of a helper to its replacement's main(), under several supervisors, one after the other in the
-// same run. Each helper has been up for longer than a second before it is killed: runit and s6 pause below
+// From kill -9 of a helper to its replacement's main(), under several supervisors, in turns in
+// one run. Each helper has been up for longer than a second before it is killed: runit and s6 pause below
 // that.
 #include "keep/measures.hpp"
 #include "stage/stage.hpp"
@@ -11,9 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -48,22 +46,29 @@ Beat await(const std::string& file, std::size_t after, const std::string& who) {
     return *found;
 }
 
-// Kills the helper `rounds` times; the median from kill to the new main().
-double respawn_under(const std::string& who, const std::string& file, int rounds) {
-    std::vector<double> figures;
-    Beat beat = await(file, 0, who);
-    for (int i = 1; i <= rounds; ++i) {
-        std::this_thread::sleep_for(1200ms);
+// A supervisor with its helper, which is killed in turn with those of the others.
+struct Supervised {
+    std::string who;
+    std::string file;
+    std::optional<harness::Child> supervisor;
+    std::size_t beats = 0;
+    Beat beat = {};
+    std::vector<double> figures = {};
+
+    void wait_for_beat() {
+        beat = await(file, beats, who);
+        ++beats;
+    }
+    void kill_helper() {
         auto helper = harness::open_pidfd(beat.pid);
         if (!helper)
             give_up("the helper of " + who + " is gone");
         const double begin = now_ms();
         (void)harness::pidfd_signal(helper->get(), SIGKILL);
-        beat = await(file, static_cast<std::size_t>(i), who);
+        wait_for_beat();
         figures.push_back(beat.at_ms - begin);
     }
-    return quantile(figures, 0.5);
-}
+};
 
 std::string script(const harness::TempDir& dir, const std::string& name, const std::string& text) {
     const std::string path = dir.file(name);
@@ -72,39 +77,36 @@ std::string script(const harness::TempDir& dir, const std::string& name, const s
     return path;
 }
 
-// A supervisor that is started by `argv`, measured, and asked to leave.
-double measured(const std::string& who, const harness::HoldfastHome& home, const Words& argv,
-                const std::string& file, int rounds, const std::vector<std::string>& env = {}) {
+Supervised start(const std::string& who, const harness::HoldfastHome& home, const Words& argv,
+                 const std::string& file, const std::vector<std::string>& env = {}) {
     auto spec = home.command({});
     spec.argv = argv;
     spec.env.insert(spec.env.end(), env.begin(), env.end());
     auto child = harness::Child::spawn(spec);
     if (!child)
         give_up(who + ": " + child.error().message);
-    const double figure = respawn_under(who, file, rounds);
-    (void)child->signal(SIGTERM);
-    (void)child->wait(harness::Deadline::in(std::chrono::seconds(10)));
-    return figure; // what is left carries the home's token and is ended with it
+    Supervised out{.who = who, .file = file, .supervisor = std::move(*child)};
+    out.wait_for_beat();
+    return out; // what is left carries the home's token and is ended with it
 }
 
 // The floor: fork, wait on the pidfd, fork again.
-double bare_loop(const harness::HoldfastHome& home, const std::string& beat, const std::string& file,
-                 int rounds) {
-    std::atomic<bool> stop = false;
-    std::thread loop([&] {
-        while (!stop) {
-            auto spec = home.command({});
-            spec.argv = {beat, file};
-            auto child = harness::Child::spawn(spec);
-            while (child && !stop && !child->wait(harness::Deadline::in(100ms))) {
+class BareLoop {
+public:
+    BareLoop(const harness::HoldfastHome& home, const std::string& beat, const std::string& file)
+        : loop_([&home, beat, file](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                auto spec = home.command({});
+                spec.argv = {beat, file};
+                auto child = harness::Child::spawn(spec);
+                while (child && !stop.stop_requested() && !child->wait(harness::Deadline::in(100ms))) {
+                }
             }
-        }
-    });
-    const double figure = respawn_under("the bare loop", file, rounds);
-    stop = true;
-    loop.join();
-    return figure;
-}
+        }) {}
+
+private:
+    std::jthread loop_;
+};
 
 bool have(const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0;
@@ -112,59 +114,75 @@ bool have(const std::string& path) {
 
 } // namespace
 
-void measure_respawn(int rounds, const std::string& pm2) {
+void measure_respawn(const Run& run, int rounds, const std::string& pm2) {
     const harness::HoldfastHome home;
     const std::string beat = harness::program("stage/keep_beat");
-    const auto file = [&](const char* name) { return home.dir().file(std::string(name) + ".beats"); };
-
-    const double bare = bare_loop(home, beat, file("bare"), rounds);
-    const double ours =
-        measured("holdfast", home,
-                 {harness::program("holdfast"), "run", "--restart", "always", "--restart-delay", "0ms",
-                  "--restart-max", "0", "--", beat, file("holdfast")},
-                 file("holdfast"), rounds);
-    row("respawn after kill -9, p50; beside a bare pidfd loop", ours, bare, "ms", "within 2x");
-
+    const auto file = [&](const std::string& name) { return home.dir().file(name + ".beats"); };
+    const auto guarded = [&](const Programs& programs, const std::string& name) {
+        return start(name, home,
+                     {programs.path("holdfast"), "run", "--restart", "always", "--restart-delay", "0ms",
+                      "--restart-max", "0", "--", beat, file(name)},
+                     file(name));
+    };
+    std::optional<BareLoop> loop;
+    std::vector<Supervised> all;
+    all.push_back(guarded(run.ours, "holdfast"));
     const harness::TempDir services;
-    if (have("/usr/bin/runsv")) {
-        fs::create_directories(services.path() / "runit");
-        script(services, "runit/run", "#!/bin/sh\nexec " + beat + " " + file("runit") + "\n");
-        row("the same under runit", ours,
-            measured("runit", home, {"/usr/bin/runsv", services.file("runit")}, file("runit"), rounds), "ms",
-            "");
+    Words missing;
+    if (run.other) {
+        all.push_back(guarded(*run.other, "the other commit"));
     } else {
-        row_text("the same under runit", "", "not installed", "");
+        loop.emplace(home, beat, file("bare"));
+        all.push_back({.who = "a bare pidfd loop", .file = file("bare")});
+        all.back().wait_for_beat();
+        const auto peer = [&](const std::string& name, const std::string& program, const auto& prepare) {
+            if (have(program))
+                all.push_back(prepare());
+            else
+                missing.push_back(name);
+        };
+        peer("runit", "/usr/bin/runsv", [&] {
+            fs::create_directories(services.path() / "runit");
+            script(services, "runit/run", "#!/bin/sh\nexec " + beat + " " + file("runit") + "\n");
+            return start("runit", home, {"/usr/bin/runsv", services.file("runit")}, file("runit"));
+        });
+        peer("s6", "/usr/bin/s6-supervise", [&] {
+            fs::create_directories(services.path() / "s6");
+            script(services, "s6/run", "#!/bin/sh\nexec " + beat + " " + file("s6") + "\n");
+            return start("s6", home, {"/usr/bin/s6-supervise", services.file("s6")}, file("s6"));
+        });
+        peer("supervisord", "/usr/bin/supervisord", [&] {
+            const std::string conf =
+                script(services, "supervisord.conf",
+                       "[supervisord]\nnodaemon=true\nlogfile=/dev/null\nlogfile_maxbytes=0\npidfile=" +
+                           services.file("supervisord.pid") + "\n[program:beat]\ncommand=" + beat + " " +
+                           file("supervisord") + "\nautorestart=true\nstartsecs=0\n");
+            return start("supervisord", home, {"/usr/bin/supervisord", "-c", conf}, file("supervisord"));
+        });
+        peer("pm2", pm2, [&] {
+            return start("pm2", home,
+                         {pm2, "start", beat, "--no-daemon", "--interpreter", "none", "--", file("pm2")},
+                         file("pm2"), {"PM2_HOME=" + services.file("pm2")});
+        });
     }
-    if (have("/usr/bin/s6-supervise")) {
-        fs::create_directories(services.path() / "s6");
-        script(services, "s6/run", "#!/bin/sh\nexec " + beat + " " + file("s6") + "\n");
-        row("the same under s6", ours,
-            measured("s6", home, {"/usr/bin/s6-supervise", services.file("s6")}, file("s6"), rounds), "ms",
-            "");
-    } else {
-        row_text("the same under s6", "", "not installed", "");
+    for (int i = 0; i < rounds; ++i) {
+        std::this_thread::sleep_for(1200ms); // runit and s6 pause when a helper was up for less than a second
+        for (std::size_t at = 0; at < all.size(); ++at)
+            all[(at + static_cast<std::size_t>(i)) % all.size()].kill_helper();
     }
-    if (have("/usr/bin/supervisord")) {
-        const std::string conf =
-            script(services, "supervisord.conf",
-                   "[supervisord]\nnodaemon=true\nlogfile=/dev/null\nlogfile_maxbytes=0\npidfile=" +
-                       services.file("supervisord.pid") + "\n[program:beat]\ncommand=" + beat + " " +
-                       file("supervisord") + "\nautorestart=true\nstartsecs=0\n");
-        row("the same under supervisord", ours,
-            measured("supervisord", home, {"/usr/bin/supervisord", "-c", conf}, file("supervisord"), rounds),
-            "ms", "");
-    } else {
-        row_text("the same under supervisord", "", "not installed", "");
-    }
-    if (have(pm2)) {
-        row("the same under pm2", ours,
-            measured("pm2", home,
-                     {pm2, "start", beat, "--no-daemon", "--interpreter", "none", "--", file("pm2")},
-                     file("pm2"), rounds, {"PM2_HOME=" + services.file("pm2")}),
-            "ms", "");
-    } else {
-        row_text("the same under pm2", "", "not installed", "");
-    }
+    for (Supervised& one : all)
+        if (one.supervisor) {
+            (void)one.supervisor->signal(SIGTERM);
+            (void)one.supervisor->wait(harness::Deadline::in(std::chrono::seconds(10)));
+        }
+    for (std::size_t at = 1; at < all.size(); ++at)
+        pair_row_of({.what = "respawn after kill -9",
+                     .beside = all[at].who,
+                     .unit = "ms",
+                     .at_most = at == 1 && !run.other ? std::optional(2.0) : std::nullopt},
+                    all.front().figures, all[at].figures);
+    for (const std::string& one : missing)
+        row_text("respawn after kill -9; beside " + one, "", "not installed", "");
 }
 
 } // namespace holdfast::bench

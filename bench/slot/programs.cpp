@@ -1,6 +1,7 @@
 // The command line: status, start-up under a slot, the process that waits.
-#include "stage/stage.hpp"
 #include "slot/measures.hpp"
+#include "stage/stage.hpp"
+#include "stage/start.hpp"
 
 #include <regex>
 #include <thread>
@@ -42,29 +43,16 @@ harness::Child start_held(const harness::HoldfastHome& home) {
 
 } // namespace
 
-void measure_status(int rounds) {
+void measure_status(const Run& run, int rounds) {
     const harness::HoldfastHome home;
     auto owner = start_held(home);
-    std::vector<double> ours, python;
-    for (int i = 0; i < rounds; ++i) {
-        ours.push_back(run_time(home, {harness::program("holdfast"), "status", "bench"}));
-        python.push_back(run_time(home, {"/usr/bin/python3", "-c", "pass"}));
-    }
-    row("`holdfast status`, end to end, p50; beside `python3 -c pass`", quantile(ours, 0.5),
-        quantile(python, 0.5), "ms", "");
+    pair_row(run, {.what = "`holdfast status`, end to end", .beside = "`python3 -c pass`", .unit = "ms"}, rounds,
+             [&](const Programs& programs) { return run_time(home, {programs.path("holdfast"), "status", "bench"}); },
+             [&] { return run_time(home, {"/usr/bin/python3", "-c", "pass"}); });
 }
 
-void measure_slot_start(int rounds) {
-    const harness::HoldfastHome home;
-    const Words guarded{harness::program("holdfast"), "run", "--slot", "bench", "--"};
-    (void)until_first_word(home, guarded); // the directories are there now
-    std::vector<double> ours, direct;
-    for (int i = 0; i < rounds; ++i) {
-        ours.push_back(until_first_word(home, guarded));
-        direct.push_back(until_first_word(home, {}));
-    }
-    row("`run --slot` to the command's first word, p50; beside direct", quantile(ours, 0.5),
-        quantile(direct, 0.5), "ms", "at most 2 ms more");
+void measure_slot_start(const Run& run, int rounds) {
+    measure_start_of(run, "`run --slot` to the command's first word", {"run", "--slot", "bench", "--"}, rounds, 1.3);
 }
 
 void measure_waiter_memory() {
@@ -79,7 +67,7 @@ void measure_waiter_memory() {
         last = now;
         std::this_thread::sleep_for(200ms);
     }
-    row("resident memory of a process that waits for a slot", now / 1024, -1, "MB", "at most 1.5 MB");
+    value_row("resident memory of a process that waits for a slot", now / 1024, "MB", 1.5);
 }
 
 } // namespace holdfast::bench

@@ -13,6 +13,7 @@
 #include "slot/pid_file.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/clock.hpp"
+#include "sys/command_line.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
 #include "sys/spawn.hpp"
@@ -395,6 +396,9 @@ int Keeper::run() {
     }
     if (!contain() || !start())
         return 1;
+    // Only now: the helper does not wait for it.
+    if (options_.is_fork)
+        sys::show_command_line(to_argv(options_));
     if (options_.restart == Restart::never)
         let_go_of_stdio();
 
@@ -459,7 +463,7 @@ int Keeper::run() {
 int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
-    ::prctl(PR_SET_NAME, sys::keeper_name); // and not "exe", which is what was executed
+    ::prctl(PR_SET_NAME, sys::keeper_name); // and not the name of the program that we are a part of
     const std::vector<int> heard{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, sys::stop_now_signal()};
     // What the command may get is not for the keeper, and must not end it.
     sys::ignore_signal(SIGPIPE);

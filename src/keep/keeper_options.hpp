@@ -40,6 +40,7 @@ struct KeeperOptions {
     std::string events;
     std::string label;
     std::vector<std::string> command;
+    bool is_fork = false; // the keeper is a fork of the front, and has its command line; not passed on
 };
 
 std::vector<std::string> to_argv(const KeeperOptions& options);

@@ -68,6 +68,9 @@ public:
     [[nodiscard]] int fd() const noexcept; // -1 in the child of a fork, and of none()
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
+    // In the child of a fork: everything stays the parent's. fork() does this by itself, _Fork() does not.
+    static void leave_to_parent() noexcept;
+
     struct Entry;
 
 private:

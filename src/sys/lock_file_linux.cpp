@@ -54,17 +54,7 @@ Table& table() {
         auto* made = new Table;
         ::pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
                          [] {
-                             // The child's copies share the parent's life and door locks: close them, never
-                             // unlock.
-                             for (auto& entry : table().entries) {
-                                 ::close(entry->fd);
-                                 entry->fd = -1;
-                                 entry->owner = entry->life = false;
-                             }
-                             table().entries.clear();
-                             // The parent's other threads are not here: nobody looks, nobody waits.
-                             table().lookers = table().openers = 0;
-                             std::construct_at(&table().changed);
+                             LockFile::leave_to_parent();
                              table().mutex.unlock();
                          });
         return made;
@@ -169,6 +159,19 @@ LockFile& LockFile::operator=(LockFile&& other) noexcept {
 }
 LockFile::~LockFile() {
     drop();
+}
+
+void LockFile::leave_to_parent() noexcept {
+    // The child's copies share the parent's life and door locks: close them, never unlock.
+    for (auto& entry : table().entries) {
+        ::close(entry->fd);
+        entry->fd = -1;
+        entry->owner = entry->life = false;
+    }
+    table().entries.clear();
+    // The parent's other threads are not here: nobody looks, nobody waits.
+    table().lookers = table().openers = 0;
+    std::construct_at(&table().changed);
 }
 
 void LockFile::drop() noexcept {

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -34,7 +34,8 @@ struct LockWaiter::Shared {
     pid_t parent = 0;
     pid_t pid = 0;
     struct flock request{};
-    Fd granted;               // eventfd
+    Fd granted;               // a pipe: the waiter has the other end
+    int tell = -1;            // that end, in the waiter
     Fd process;               // pidfd
     volatile long result = 1; // 1 while waiting, then 0 or -errno
     bool accepted = false;
@@ -49,8 +50,8 @@ struct LockWaiter::Shared {
         if (raw_syscall(SYS_getppid, 0, 0, 0, 0) != self->parent)
             return 0; // the parent died before the line above took effect
         // Nothing of ours may stay open here: not the host's pipes, and not files with POSIX locks on them.
-        long low = self->lock_fd < self->granted.get() ? self->lock_fd : self->granted.get();
-        long high = self->lock_fd < self->granted.get() ? self->granted.get() : self->lock_fd;
+        long low = self->lock_fd < self->tell ? self->lock_fd : self->tell;
+        long high = self->lock_fd < self->tell ? self->tell : self->lock_fd;
         if (low > 0)
             raw_syscall(SYS_close_range, 0, low - 1, 0, 0);
         if (high > low + 1)
@@ -69,8 +70,7 @@ struct LockWaiter::Shared {
             raw_syscall(SYS_fcntl, self->lock_fd, F_OFD_SETLK, reinterpret_cast<long>(&drop), 0);
         }
         self->result = result;
-        const unsigned long long one = 1;
-        raw_syscall(SYS_write, self->granted.get(), reinterpret_cast<long>(&one), sizeof one, 0);
+        raw_syscall(SYS_write, self->tell, reinterpret_cast<long>("!"), 1, 0);
         return 0;
     }
 };
@@ -97,9 +97,14 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     self->request.l_whence = SEEK_SET;
     self->request.l_start = byte;
     self->request.l_len = 1;
-    self->granted = own_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!self->granted)
-        return fail_sys("create an eventfd");
+    // Not an eventfd: the writer of a pipe tells the kernel that it is about to wait. Whoever reads it is then run on
+    // the same processor, at once, and no idle one has to be woken for it.
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+        return fail_sys("create a pipe");
+    self->granted = own_fd(ends[0]);
+    const Fd tell = own_fd(ends[1]); // ours is closed when the waiter has its copy
+    self->tell = tell.get();
     // No exit signal: the host's SIGCHLD handler and its waitpid(-1) never see this process.
     int pidfd = -1;
     // Not CLONE_FILES: a POSIX lock belongs to the table of descriptors, and would outlive a killed owner in
@@ -130,7 +135,9 @@ pid_t LockWaiter::pid() const noexcept {
 }
 
 Result<void> LockWaiter::accept() {
-    if (shared_->result != 0)
+    if (shared_->result > 0) // the pipe was closed and nothing written: somebody killed the waiter
+        return fail_sys("wait for a lock", ECHILD);
+    if (shared_->result < 0)
         return fail_sys("wait for a lock", static_cast<int>(-shared_->result));
     shared_->accepted = true;
     return {};

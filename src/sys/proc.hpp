@@ -43,6 +43,7 @@ std::string join_command(const std::vector<std::string>& argv); // quoted where 
 
 std::vector<pid_t> all_pids();
 std::vector<pid_t> threads_of(pid_t pid);
+std::vector<int> open_descriptors(); // our own; empty without /proc
 std::vector<pid_t> children_of(pid_t pid); // living and zombie children, of all its threads
 // Another process's environment as it was at exec, each variable with a zero byte after it. Empty for a
 // zombie, for a kernel thread, and for an instant while a process is inside exec.

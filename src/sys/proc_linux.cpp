@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 
 namespace holdfast::sys {
 
@@ -184,6 +185,10 @@ std::vector<pid_t> threads_of(pid_t pid) {
     return numbers_in(core::cat("/proc/", pid, "/task"));
 }
 
+std::vector<int> open_descriptors() {
+    return numbers_in("/proc/self/fd");
+}
+
 std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> out;
     for (pid_t thread : threads_of(pid)) {
@@ -345,12 +350,32 @@ Result<PidFd> open_same(const core::Identity& identity) {
 }
 
 Result<core::Identity> identify_self(std::string token) {
+    // A process stays who it is: found out once, and again in the child of a fork, which may have the number of its
+    // parent in a PID namespace of its own. Never destroyed, as above.
+    struct Known {
+        std::mutex mutex;
+        core::Identity identity;
+    };
+    static auto* const known = new Known;
+    {
+        std::unique_lock guard(known->mutex, std::try_to_lock);
+        if (guard && known->identity.pid == ::getpid() && known->identity.pid_ns != 0 &&
+            known->identity.pid_ns == pid_namespace_inode()) {
+            core::Identity identity = known->identity;
+            identity.token = std::move(token);
+            return identity;
+        }
+    }
     auto self = PidFd::open(::getpid());
     if (!self)
         return std::unexpected(self.error());
     auto identity = identify(*self);
-    if (identity)
-        identity->token = std::move(token);
+    if (!identity)
+        return identity;
+    // Not waited for: in the child of a fork, another thread of the parent may have had it.
+    if (std::unique_lock guard(known->mutex, std::try_to_lock); guard)
+        known->identity = *identity;
+    identity->token = std::move(token);
     return identity;
 }
 

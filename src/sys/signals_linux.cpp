@@ -10,10 +10,9 @@ namespace holdfast::sys {
 namespace {
 constexpr std::uint64_t stop_now_word = 0x686F'6C64; // "hold": also where a pointer has 32 bits
 
-bool stays_ignored(int signal) {
-    struct sigaction now {};
-    return (signal == SIGHUP || signal == SIGINT || signal == SIGQUIT) &&
-           ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+
+bool is_in(std::uint32_t kept, int signal) {
+    return signal <= SIGQUIT && (kept >> signal & 1U) != 0;
 }
 } // namespace
 
@@ -22,7 +21,7 @@ Result<SignalQueue> SignalQueue::of(const std::vector<int>& signals, Ignored ign
     ::sigemptyset(&set);
     for (int signal : signals)
         // Blocked, it is queued although it is ignored.
-        if (ignored == Ignored::are_heard || !stays_ignored(signal))
+        if (ignored == Ignored::are_heard || !is_in(kept_ignored(), signal))
             ::sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     Fd fd = own_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -52,6 +51,26 @@ void ignore_signal(int signal) {
     struct sigaction action {};
     action.sa_handler = SIG_IGN;
     ::sigaction(signal, &action, nullptr);
+}
+
+std::uint32_t kept_ignored() noexcept {
+    std::uint32_t kept = 0;
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+        struct sigaction now {};
+        if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
+            kept |= 1U << signal;
+    }
+    return kept;
+}
+
+void default_signals(std::uint32_t kept) noexcept {
+    for (int number = 1; number < NSIG; ++number) {
+        if (number == SIGKILL || number == SIGSTOP || is_in(kept, number))
+            continue;
+        struct sigaction action {};
+        action.sa_handler = SIG_DFL;
+        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
+    }
 }
 
 int stop_now_signal() noexcept {

@@ -4,6 +4,7 @@
 #include "sys/errors.hpp"
 #include "sys/program_path.hpp"
 #include "sys/raw_syscall.hpp"
+#include "sys/signals.hpp"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -64,8 +65,8 @@ struct Plan {
     std::vector<Move> moves;
     int above_targets = 3;
     sigset_t all{};
-    std::array<bool, SIGQUIT + 1> kept_ignored{}; // HUP, INT and QUIT, by their numbers
-    int* error = nullptr;                         // in memory that the child shares with us
+    std::uint32_t kept_ignored = 0; // see default_signals()
+    int* error = nullptr;           // in memory that the child shares with us
     bool born_in_cgroup = false;
 };
 
@@ -76,17 +77,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
         out.push_back(const_cast<char*>(text.c_str()));
     out.push_back(nullptr);
     return out;
-}
-
-void reset_signals(const Plan& plan) {
-    for (int number = 1; number < NSIG; ++number) {
-        const bool kept = number <= SIGQUIT && plan.kept_ignored[static_cast<std::size_t>(number)];
-        if (number == SIGKILL || number == SIGSTOP || kept)
-            continue;
-        struct sigaction action{};
-        action.sa_handler = SIG_DFL;
-        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
-    }
 }
 
 // Not to be inlined: see born_by_clone3.
@@ -122,7 +112,7 @@ void reset_signals(const Plan& plan) {
             give_up();
     if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
         give_up();
-    reset_signals(plan);
+    default_signals(plan.kept_ignored);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -195,11 +185,7 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         plan.above_targets = std::max(plan.above_targets, to + 1);
     }
 
-    for (int number : {SIGHUP, SIGINT, SIGQUIT}) {
-        struct sigaction now{};
-        ::sigaction(number, nullptr, &now);
-        plan.kept_ignored[static_cast<std::size_t>(number)] = now.sa_handler == SIG_IGN;
-    }
+    plan.kept_ignored = sys::kept_ignored();
     std::unique_ptr<char[]> stack(new char[stack_bytes]);
     // No handler of the host may run in the child while it shares the host's memory.
     sigset_t before;
