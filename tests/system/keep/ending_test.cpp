@@ -28,7 +28,7 @@ TEST_F(Keep, ATimerHolderIsTermedAfterTheEndOfInput) {
 // node gives its children sockets, and ends them by shutting down its side.
 TEST_F(Keep, ASocketThatIsShutDownIsAnEndOfInput) {
     for (const char how : {'s', 'c'}) {
-        scene.start({.host = {"--socket"}, .holdfast = quickly, .command = home.animal("timer_holder")});
+        scene.start({.host = {"--socket"}, .holdfast = by_term, .command = home.animal("timer_holder")});
         ASSERT_FALSE(HasFatalFailure());
         scene.tell_host(how);
         EXPECT_EQ(scene.status(), 128 + SIGTERM);

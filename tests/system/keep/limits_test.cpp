@@ -17,7 +17,7 @@ TEST_F(Keep, IdleMeansThatItsInputAndOutputStandStill) {
     expect_nothing_left();
 
     scene.start(
-        {.holdfast = quickly + Words{"--idle", "500ms"}, .command = home.animal("io_ticker", {"--times=3"})});
+        {.holdfast = by_term + Words{"--idle", "500ms"}, .command = home.animal("io_ticker", {"--times=3"})});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(scene.status(), 128 + SIGTERM);
     EXPECT_NE(events().find("\"reason\":\"idle\""), std::string::npos);
@@ -36,7 +36,7 @@ TEST_F(Keep, WorkOnSocketsIsNotIdle) {
 // A timer that only wakes up is no work, and no reason to live.
 TEST_F(Keep, ATimerAloneIsIdle) {
     scene.start({.host = {"--null"},
-                 .holdfast = quickly + Words{"--idle", "2s", "--name", "waker"},
+                 .holdfast = by_term + Words{"--idle", "2s", "--name", "waker"},
                  .command = sh("echo up; exec sleep 3600"),
                  .wait_ready = false});
     ASSERT_FALSE(HasFatalFailure());
@@ -80,7 +80,7 @@ TEST_F(Keep, FewDescriptorsAreEnough) {
 }
 
 TEST_F(Keep, MaximumLifeEndsTheBusiestToo) {
-    scene.start({.holdfast = quickly + Words{"--max-life", "400ms"},
+    scene.start({.holdfast = by_term + Words{"--max-life", "400ms"},
                  .command = home.animal("io_ticker", {"--every-ms=10"})});
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(scene.status(), 128 + SIGTERM);

@@ -89,12 +89,12 @@ TEST_F(Takeover, AStarterInTheMiddleOfTakingIsNotSignalledForItsPredecessor) {
         ASSERT_EQ(next.ask("hear"), "ok");
         patient.tell(
             "acquire replace stall=3600000 grace=100"); // the owner is starting: it waits, meaning epoch 1
-        EXPECT_FALSE(patient.answers_within(50));
+        ASSERT_TRUE(patient.comes_to_wait());
         ASSERT_EQ(next.ask(std::string("freeze-at ") + point), "ok");
         patient.signal(SIGSTOP);
         ASSERT_TRUE(patient.reaches_state('T'));
         next.tell("acquire wait");
-        EXPECT_FALSE(next.answers_within(50));
+        ASSERT_TRUE(next.comes_to_wait());
         ASSERT_EQ(owner.ask("ready"), "ok"); // its last word would allow a takeover
         owner.kill();
         ASSERT_TRUE(next.reaches_state('T')); // frozen inside, with whatever it has taken so far
