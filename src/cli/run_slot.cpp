@@ -126,7 +126,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     auto acquired = registry::acquire_telling(
         location, *options,
         {.swept = [&events](const auto& swept) { registry::tell_of_swept(events, swept); },
-         .blocked = [](const std::string& by) { complain(core::cat(by, "; waiting for its end")); }});
+         .blocked = [](const std::string& by) { complain(core::cat("waiting: ", by)); }});
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)
             events.append({.unix_ms = 0,
