@@ -26,7 +26,7 @@ int completion_command(const Arguments& arguments) {
         return fail_with({.code = Errc::invalid_argument,
                           .message = core::cat("there is no completion for \"", arguments.words[0],
                                                "\"; use bash, zsh or fish")});
-    return answer(text);
+    return answer_bytes(text);
 }
 
 int manual_command(const Arguments&) {

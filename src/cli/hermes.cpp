@@ -4,6 +4,7 @@
 #include "cli/hermes_folder.hpp"
 #include "cli/print.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "core/yaml_key.hpp"
 #include "holdfast/slot.hpp"
@@ -249,7 +250,7 @@ int status(const Places& places, bool as_json) {
                          {"refused_turns", waiting.refused}};
         if (!provider)
             out["config"].as_object()["problem"] = provider.error().message;
-        print(json::serialize(out) + "\n");
+        print(core::printable_json(json::serialize(out)) + "\n");
         return active ? exit_ok : exit_not_running;
     }
     print(cat("home:    ", places.home, '\n'));

@@ -4,6 +4,7 @@
 #include "cli/returning_directory.hpp"
 #include "cli/settings.hpp"
 #include "core/printable.hpp"
+#include "core/terminal_text.hpp"
 #include "core/text.hpp"
 #include "registry/events.hpp"
 #include "registry/helper_logs.hpp"
@@ -27,6 +28,9 @@ namespace {
 
 constexpr Option for_logs[] = {
     {.name = "follow", .value = "", .help = "go on as it grows, until the helper ends", .letter = 'f'},
+    {.name = "raw",
+     .value = "",
+     .help = "on a terminal too, print the bytes as they are; they may steer the terminal"},
 };
 constexpr Option for_events[] = {
     {.name = "follow", .value = "", .help = "go on as they happen", .letter = 'f'},
@@ -44,10 +48,10 @@ std::string clock_text(std::int64_t unix_ms) {
 }
 
 std::string event_text(const registry::Event& event) {
-    std::string out = core::cat(clock_text(event.unix_ms), "  ", event.type,
+    std::string out = core::cat(clock_text(event.unix_ms), "  ", core::printable(event.type),
                                 std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
     if (!event.id.empty())
-        out += event.id + "  ";
+        out += core::printable(event.id) + "  ";
     out += core::printable(event.label);
     if (event.pid)
         out += core::cat("  pid ", event.pid);
@@ -60,8 +64,8 @@ std::string event_text(const registry::Event& event) {
 
 constexpr int look_again_ms = 1000; // only where nothing can be watched
 
-// Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation. With a
-// `writer`: until it has ended, and nothing more can come.
+// Prints what is appended to a file from now on, whole pieces as `show` makes them fit to be printed, over
+// rotation. With a `writer`: until it has ended, and nothing more can come.
 int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
            const sys::PidFd* writer) {
     auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
@@ -94,7 +98,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
             }
             from += static_cast<std::uint64_t>(n);
             pending.append(buffer.data(), static_cast<std::size_t>(n));
-            if (!print(show(pending)))
+            if (!print_bytes(show(pending)))
                 return exit_ok;
         }
         if (last)
@@ -173,12 +177,21 @@ int logs_command(const Arguments& arguments) {
     std::string text = sys::read_small_file(log->path + ".1", most_shown).value_or("");
     // What is followed begins right behind what is shown here, whatever is written meanwhile.
     const std::string newest = sys::read_small_file(log->path, most_shown).value_or("");
-    const int shown = answer(text + newest);
-    if (shown != exit_ok || !arguments.has("follow") || !log->writer)
-        return shown;
-    return follow(
-        log->path, newest.size(), [](std::string& pending) { return std::exchange(pending, {}); },
-        &*log->writer);
+    // A pipe or a file gets what the helper wrote; on a terminal it could steer what the reader sees and
+    // types.
+    core::TerminalText terminal;
+    const bool as_text = stdout_is_terminal() && !arguments.has("raw");
+    const auto show = [&](std::string& pending) {
+        std::string piece = std::exchange(pending, {});
+        return as_text ? terminal.show(piece) : piece;
+    };
+    text += newest;
+    int code = answer_bytes(show(text));
+    if (code == exit_ok && arguments.has("follow") && log->writer)
+        code = follow(log->path, newest.size(), show, &*log->writer);
+    if (as_text)
+        (void)print_bytes(terminal.finish());
+    return code;
 }
 
 int events_command(const Arguments& arguments) {
@@ -188,13 +201,14 @@ int events_command(const Arguments& arguments) {
     registry::EventLog log(places->state);
     bool as_json = arguments.has("json");
     auto show = [as_json](const registry::Event& event) {
-        return as_json ? registry::to_json_line(event) : event_text(event);
+        return as_json ? core::printable_json(registry::to_json_line(event))
+                       : core::printable_lines(event_text(event));
     };
     std::uint64_t size = 0; // of what is shown here: the rest is for who follows
     std::string text;
     for (const registry::Event& event : log.read(&size))
         text += show(event);
-    const int shown = answer(text);
+    const int shown = answer_bytes(text);
     if (shown != exit_ok || !arguments.has("follow"))
         return shown;
     return follow(

@@ -5,6 +5,7 @@
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
@@ -46,6 +47,11 @@ std::uint64_t lines_in(const json::value& health) {
     return sum;
 }
 
+// Exact bytes go into files and pipes; on a terminal what would steer it is escaped, which means the same.
+Result<void> write_lines(int fd, std::string_view lines, const std::string& name) {
+    return ::isatty(fd) == 1 ? write_all(fd, core::printable_json(lines), name) : write_all(fd, lines, name);
+}
+
 // All pages to `fd`; how many lines that were.
 Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::string& name, bool quiet) {
     ProgressBar bar("exporting", !quiet);
@@ -61,7 +67,7 @@ Result<std::uint64_t> write_pages(MemoryClient& client, int fd, const std::strin
         const auto* lines = shown != nullptr ? shown->if_contains("lines") : nullptr;
         if (lines == nullptr || !lines->is_string())
             return fail(Errc::protocol, "holdfast-memory gave a page without lines");
-        if (auto written = write_all(fd, lines->get_string(), name); !written)
+        if (auto written = write_lines(fd, lines->get_string(), name); !written)
             return std::unexpected(std::move(written.error()));
         done += core::unsigned_field(*shown, "count");
         cursor = core::text_field(*shown, "next");

@@ -134,7 +134,7 @@ std::string tree_text(const Helper& helper) {
     std::string out;
     for (const Node& node : tree_of(helper))
         out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ", core::format_size(node.rss), "  ",
-                         node.command, '\n');
+                         core::printable(node.command), '\n');
     return out;
 }
 
@@ -171,7 +171,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = core::as_utf8(json::serialize(one));
+                texts[first] = core::printable_json(json::serialize(one));
             }
         });
         std::string out;

@@ -225,7 +225,7 @@ int stop_command(const Arguments& arguments) {
             code = fail_with(stopped.error());
     }
     if (arguments.has("json"))
-        return answer(core::as_utf8(json::serialize(answers)) + "\n", code);
+        return answer_json(json::serialize(answers), code);
     if (targets->empty())
         return answer("nothing to stop\n");
     return code != exit_ok ? code : said;

@@ -3,6 +3,7 @@
 #include "core/json_fields.hpp"
 #include "core/json_surrogates.hpp"
 #include "core/json_text.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
@@ -177,7 +178,7 @@ public:
         : desk_(desk) {
         const auto trouble = begin(port);
         if (!trouble.empty())
-            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", trouble.c_str());
+            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", core::printable(trouble).c_str());
     }
     ~Viewer() override {
         server_.reset();
