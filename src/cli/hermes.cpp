@@ -8,11 +8,13 @@
 #include "core/text.hpp"
 #include "core/yaml_key.hpp"
 #include "holdfast/slot.hpp"
+#include "sys/errors.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
@@ -73,6 +75,8 @@ Result<Places> find_places(const Arguments& arguments) {
         home = cat(user, "/.hermes");
     else
         return fail(Errc::invalid_argument, "there is no HOME to look for Hermes in; use --home DIR");
+    if (struct stat info{}; ::stat(home.c_str(), &info) != 0 && errno != ENOENT && errno != ENOTDIR)
+        return sys::fail_sys(cat("look at the Hermes home ", home));
     if (!is_directory(home))
         return fail(Errc::invalid_argument, cat("there is no Hermes home at ", home,
                                                 "; start Hermes once, or name it with --home DIR"));

@@ -9,6 +9,7 @@
 #include "registry/events.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
+#include "sys/errors.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <functional>
 
@@ -128,34 +130,39 @@ Result<Log> find_log(const Arguments& arguments) {
         return std::unexpected(places.error());
     const std::string& word = arguments.words[0];
     auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
+    if (!helpers)
+        return std::unexpected(helpers.error());
     bool runs_without = false;
-    if (helpers) {
-        auto meant = registry::matching(*helpers, word);
-        for (auto at = meant.rbegin(); at != meant.rend(); ++at) { // the newest first
-            const registry::Helper& helper = **at;
-            if (helper.facts.log.empty()) {
-                runs_without = true;
-                continue;
-            }
-            Log out{.path = helper.facts.log, .writer = std::nullopt};
-            if (auto keeper = sys::open_same(helper.facts.keeper))
-                out.writer = std::move(*keeper);
-            else if (auto front = sys::PidFd::open(helper.info.owner_pid))
-                out.writer = std::move(*front); // which is about to say who the keeper is
-            return out;
+    auto meant = registry::matching(*helpers, word);
+    for (auto at = meant.rbegin(); at != meant.rend(); ++at) { // the newest first
+        const registry::Helper& helper = **at;
+        if (helper.facts.log.empty()) {
+            runs_without = true;
+            continue;
         }
+        Log out{.path = helper.facts.log, .writer = std::nullopt};
+        if (auto keeper = sys::open_same(helper.facts.keeper))
+            out.writer = std::move(*keeper);
+        else if (auto front = sys::PidFd::open(helper.info.owner_pid))
+            out.writer = std::move(*front); // which is about to say who the keeper is
+        return out;
     }
     if (runs_without)
         return fail(
             Errc::not_found,
             core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
-    auto events = registry::EventLog(places->state).read();
+    const registry::EventLog log(places->state);
+    if (auto ok = log.check_readable(); !ok)
+        return std::unexpected(ok.error());
+    auto events = log.read();
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
             continue;
         std::string path = core::cat(registry::log_directory(*places), '/', event->id, ".log");
         if (::access(path.c_str(), R_OK) == 0)
             return Log{.path = path, .writer = std::nullopt};
+        if (errno != ENOENT)
+            return sys::fail_sys(core::cat("read the log ", path));
     }
     return fail(Errc::not_found,
                 core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
@@ -199,6 +206,8 @@ int events_command(const Arguments& arguments) {
     if (!places)
         return fail_with(places.error());
     registry::EventLog log(places->state);
+    if (auto ok = log.check_readable(); !ok)
+        return fail_with(ok.error());
     bool as_json = arguments.has("json");
     auto show = [as_json](const registry::Event& event) {
         return as_json ? core::printable_json(registry::to_json_line(event))

@@ -140,11 +140,11 @@ int slots_command(const Arguments& arguments) {
         auto slots = list_slots(*directory);
         return slots ? slots_text(*slots, as_json) : slots.error().message + "\n";
     };
-    if (arguments.has("watch"))
-        return watch(*directory, stdout_is_terminal(), frame);
     auto slots = list_slots(*directory);
     if (!slots)
         return fail_with(slots.error());
+    if (arguments.has("watch"))
+        return watch(*directory, stdout_is_terminal(), frame);
     return answer(slots_text(*slots, as_json));
 }
 
