@@ -26,7 +26,7 @@ int completion_command(const Arguments& arguments) {
         return fail_with({.code = Errc::invalid_argument,
                           .message = core::cat("there is no completion for \"", arguments.words[0],
                                                "\"; use bash, zsh or fish")});
-    return answer(text);
+    return answer_bytes(text);
 }
 
 int manual_command(const Arguments&) {
@@ -89,24 +89,27 @@ std::vector<Command> all_commands() {
         {.name = "top",
          .usage = "[--session KEY]",
          .summary = "Watch the helpers' memory and processor use",
-         .details = "",
+         .details = "Into a file or a pipe it prints one picture and ends.",
          .options = top_options(),
          .run = top_command},
         {.name = "stop",
          .usage = "ID|NAME… | --session KEY | --all  [--now]",
          .summary = "End helpers or the owner of a slot, with everything they started",
          .details = "All are asked at once, and each is answered when nothing of it is left; what does not "
-                    "go is named. A newer owner than the one that was found is left alone, and named.",
+                    "go is named. A newer owner than the one that was found is left alone, and named. A name "
+                    "that means nothing is named, and the others are stopped all the same (exit 3).",
          .options = stop_options(),
          .max_words = 1000,
          .takes_name = true,
          .run = stop_command},
         {.name = "logs",
-         .usage = "ID|NAME [-f]",
+         .usage = "ID|NAME [-f] [--raw]",
          .summary = "Show the stderr of a helper that was run with --log",
          .details =
              "At most 8 MiB are kept, and the 8 MiB before; of helpers that have ended the newest 100 "
-             "logs and 256 MiB, the oldest of which make way when another helper is started with a log.",
+             "logs and 256 MiB, the oldest of which make way when another helper is started with a log.\n"
+             "On a terminal colours stay colours, and every other control sequence is shown as text. Files "
+             "and pipes get the bytes as they are.",
          .options = logs_options(),
          .min_words = 1,
          .max_words = 1,

@@ -61,7 +61,7 @@ int doctor_command(const Arguments& arguments) {
     auto report = look(arguments);
     if (!report)
         return fail_with(report.error());
-    return answer(arguments.has("json") ? doctor::to_json(*report) + "\n" : doctor::to_text(*report));
+    return arguments.has("json") ? answer_json(doctor::to_json(*report)) : answer(doctor::to_text(*report));
 }
 
 int reap_command(const Arguments& arguments) {
@@ -77,8 +77,9 @@ int reap_command(const Arguments& arguments) {
     auto reaped = doctor::reap(*report, how);
     if (!reaped)
         return fail_with(reaped.error());
-    return answer(arguments.has("json") ? doctor::to_json(*reaped) + "\n" : doctor::to_text(*reaped),
-                  reaped->complete() ? exit_ok : exit_leftovers);
+    const int code = reaped->complete() ? exit_ok : exit_leftovers;
+    return arguments.has("json") ? answer_json(doctor::to_json(*reaped), code)
+                                 : answer(doctor::to_text(*reaped), code);
 }
 
 } // namespace holdfast::cli

@@ -4,15 +4,18 @@
 #include "cli/hermes_folder.hpp"
 #include "cli/print.hpp"
 #include "core/json_fields.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "core/yaml_key.hpp"
 #include "holdfast/slot.hpp"
+#include "sys/errors.hpp"
 #include "sys/user_places.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
@@ -74,6 +77,8 @@ Result<Places> find_places(const Arguments& arguments) {
     else
         return fail(Errc::invalid_argument, "HOME is not set, and /etc/passwd has no entry for this user, so "
                                             "Hermes cannot be looked for; use --home DIR");
+    if (struct stat info{}; ::stat(home.c_str(), &info) != 0 && errno != ENOENT && errno != ENOTDIR)
+        return sys::fail_sys(cat("look at the Hermes home ", home));
     if (!is_directory(home))
         return fail(Errc::invalid_argument, cat("there is no Hermes home at ", home,
                                                 "; start Hermes once, or name it with --home DIR"));
@@ -251,7 +256,7 @@ int status(const Places& places, bool as_json) {
                          {"refused_turns", waiting.refused}};
         if (!provider)
             out["config"].as_object()["problem"] = provider.error().message;
-        print(json::serialize(out) + "\n");
+        print(core::printable_json(json::serialize(out)) + "\n");
         return active ? exit_ok : exit_not_running;
     }
     print(cat("home:    ", places.home, '\n'));

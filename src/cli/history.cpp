@@ -4,10 +4,12 @@
 #include "cli/returning_directory.hpp"
 #include "cli/settings.hpp"
 #include "core/printable.hpp"
+#include "core/terminal_text.hpp"
 #include "core/text.hpp"
 #include "registry/events.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
+#include "sys/errors.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <functional>
 
@@ -27,6 +30,9 @@ namespace {
 
 constexpr Option for_logs[] = {
     {.name = "follow", .value = "", .help = "go on as it grows, until the helper ends", .letter = 'f'},
+    {.name = "raw",
+     .value = "",
+     .help = "on a terminal too, print the bytes as they are; they may steer the terminal"},
 };
 constexpr Option for_events[] = {
     {.name = "follow", .value = "", .help = "go on as they happen", .letter = 'f'},
@@ -44,10 +50,10 @@ std::string clock_text(std::int64_t unix_ms) {
 }
 
 std::string event_text(const registry::Event& event) {
-    std::string out = core::cat(clock_text(event.unix_ms), "  ", event.type,
+    std::string out = core::cat(clock_text(event.unix_ms), "  ", core::printable(event.type),
                                 std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
     if (!event.id.empty())
-        out += event.id + "  ";
+        out += core::printable(event.id) + "  ";
     out += core::printable(event.label);
     if (event.pid)
         out += core::cat("  pid ", event.pid);
@@ -60,8 +66,8 @@ std::string event_text(const registry::Event& event) {
 
 constexpr int look_again_ms = 1000; // only where nothing can be watched
 
-// Prints what is appended to a file from now on, whole pieces as `show` makes them, over rotation. With a
-// `writer`: until it has ended, and nothing more can come.
+// Prints what is appended to a file from now on, whole pieces as `show` makes them fit to be printed, over
+// rotation. With a `writer`: until it has ended, and nothing more can come.
 int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
            const sys::PidFd* writer) {
     auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
@@ -94,7 +100,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
             }
             from += static_cast<std::uint64_t>(n);
             pending.append(buffer.data(), static_cast<std::size_t>(n));
-            if (!print(show(pending)))
+            if (!print_bytes(show(pending)))
                 return exit_ok;
         }
         if (last)
@@ -124,34 +130,39 @@ Result<Log> find_log(const Arguments& arguments) {
         return std::unexpected(places.error());
     const std::string& word = arguments.words[0];
     auto helpers = registry::list_helpers(places->helpers, {.measure = false, .with_history = false});
+    if (!helpers)
+        return std::unexpected(helpers.error());
     bool runs_without = false;
-    if (helpers) {
-        auto meant = registry::matching(*helpers, word);
-        for (auto at = meant.rbegin(); at != meant.rend(); ++at) { // the newest first
-            const registry::Helper& helper = **at;
-            if (helper.facts.log.empty()) {
-                runs_without = true;
-                continue;
-            }
-            Log out{.path = helper.facts.log, .writer = std::nullopt};
-            if (auto keeper = sys::open_same(helper.facts.keeper))
-                out.writer = std::move(*keeper);
-            else if (auto front = sys::PidFd::open(helper.info.owner_pid))
-                out.writer = std::move(*front); // which is about to say who the keeper is
-            return out;
+    auto meant = registry::matching(*helpers, word);
+    for (auto at = meant.rbegin(); at != meant.rend(); ++at) { // the newest first
+        const registry::Helper& helper = **at;
+        if (helper.facts.log.empty()) {
+            runs_without = true;
+            continue;
         }
+        Log out{.path = helper.facts.log, .writer = std::nullopt};
+        if (auto keeper = sys::open_same(helper.facts.keeper))
+            out.writer = std::move(*keeper);
+        else if (auto front = sys::PidFd::open(helper.info.owner_pid))
+            out.writer = std::move(*front); // which is about to say who the keeper is
+        return out;
     }
     if (runs_without)
         return fail(
             Errc::not_found,
             core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
-    auto events = registry::EventLog(places->events).read();
+    const registry::EventLog log(places->events);
+    if (auto ok = log.check_readable(); !ok)
+        return std::unexpected(ok.error());
+    auto events = log.read();
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
             continue;
         std::string path = core::cat(registry::log_directory(*places), '/', event->id, ".log");
         if (::access(path.c_str(), R_OK) == 0)
             return Log{.path = path, .writer = std::nullopt};
+        if (errno != ENOENT)
+            return sys::fail_sys(core::cat("read the log ", path));
     }
     return fail(Errc::not_found,
                 core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
@@ -173,12 +184,21 @@ int logs_command(const Arguments& arguments) {
     std::string text = sys::read_small_file(log->path + ".1", most_shown).value_or("");
     // What is followed begins right behind what is shown here, whatever is written meanwhile.
     const std::string newest = sys::read_small_file(log->path, most_shown).value_or("");
-    const int shown = answer(text + newest);
-    if (shown != exit_ok || !arguments.has("follow") || !log->writer)
-        return shown;
-    return follow(
-        log->path, newest.size(), [](std::string& pending) { return std::exchange(pending, {}); },
-        &*log->writer);
+    // A pipe or a file gets what the helper wrote; on a terminal it could steer what the reader sees and
+    // types.
+    core::TerminalText terminal;
+    const bool as_text = stdout_is_terminal() && !arguments.has("raw");
+    const auto show = [&](std::string& pending) {
+        std::string piece = std::exchange(pending, {});
+        return as_text ? terminal.show(piece) : piece;
+    };
+    text += newest;
+    int code = answer_bytes(show(text));
+    if (code == exit_ok && arguments.has("follow") && log->writer)
+        code = follow(log->path, newest.size(), show, &*log->writer);
+    if (as_text)
+        (void)print_bytes(terminal.finish());
+    return code;
 }
 
 int events_command(const Arguments& arguments) {
@@ -186,15 +206,18 @@ int events_command(const Arguments& arguments) {
     if (!places)
         return fail_with(places.error());
     registry::EventLog log(places->events);
+    if (auto ok = log.check_readable(); !ok)
+        return fail_with(ok.error());
     bool as_json = arguments.has("json");
     auto show = [as_json](const registry::Event& event) {
-        return as_json ? registry::to_json_line(event) : event_text(event);
+        return as_json ? core::printable_json(registry::to_json_line(event))
+                       : core::printable_lines(event_text(event));
     };
     std::uint64_t size = 0; // of what is shown here: the rest is for who follows
     std::string text;
     for (const registry::Event& event : log.read(&size))
         text += show(event);
-    const int shown = answer(text);
+    const int shown = answer_bytes(text);
     if (shown != exit_ok || !arguments.has("follow"))
         return shown;
     return follow(

@@ -34,25 +34,6 @@ std::optional<MemoryClient> client_of(const Arguments& arguments, int& exit_code
     return std::nullopt;
 }
 
-// Lines stay lines; nothing else steers the terminal.
-std::string as_lines(std::string_view text) {
-    std::string out;
-    for (;;) {
-        const auto end = text.find('\n');
-        auto line = text.substr(0, end);
-        if (line.ends_with('\r'))
-            line.remove_suffix(1);
-        std::string clean(line);
-        for (char& c : clean)
-            if (c == '\t')
-                c = ' ';
-        out += cat(core::printable(clean), '\n');
-        if (end == text.npos)
-            return out;
-        text.remove_prefix(end + 1);
-    }
-}
-
 std::string field_line(const char* name, const std::string& value) {
     if (value.empty())
         return "";
@@ -62,7 +43,7 @@ std::string field_line(const char* name, const std::string& value) {
 }
 
 std::string part(const char* name, const std::string& text) {
-    return text.empty() ? "" : cat('\n', name, ":\n", as_lines(text));
+    return text.empty() ? "" : cat('\n', name, ":\n", core::printable_lines(text), '\n');
 }
 
 std::string said_by(const json::object& trace, bool user) {
@@ -134,7 +115,7 @@ std::optional<int> show_episode(MemoryClient& client, const std::string& id, boo
         if (traces != nullptr && traces->is_array())
             for (const auto& trace : traces->get_array()) {
                 if (as_json)
-                    text += cat(core::json_text(trace), '\n');
+                    text += cat(core::printable_json(core::json_text(trace)), '\n');
                 else if (const auto* one = trace.if_object())
                     text += cat(text.empty() && first ? "" : "\n", one_trace(*one));
             }
@@ -160,7 +141,7 @@ int show_one(MemoryClient& client, const std::string& id, bool as_json) {
         if (!found)
             return fail_with(found.error());
         if (const auto* object = found->if_object())
-            return answer(as_json ? cat(core::json_text(*found), '\n') : kind.show(*object));
+            return as_json ? answer_json(core::json_text(*found)) : answer(kind.show(*object));
     }
     if (auto done = show_episode(client, id, as_json))
         return *done;
@@ -190,7 +171,7 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
     if (!page)
         return fail_with(page.error());
     if (arguments.has("json"))
-        return answer(core::json_text(*page) + "\n");
+        return answer_json(core::json_text(*page));
     const auto* shown = page->if_object();
     const auto* list = shown != nullptr ? shown->if_contains(name) : nullptr;
     Table table(std::move(header));

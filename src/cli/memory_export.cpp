@@ -47,6 +47,11 @@ std::uint64_t lines_in(const json::value& health) {
     return sum;
 }
 
+// Exact bytes go into files and pipes; on a terminal what would steer it is escaped, which means the same.
+Result<void> write_lines(int fd, std::string_view lines, const std::string& name) {
+    return ::isatty(fd) == 1 ? write_all(fd, core::printable_json(lines), name) : write_all(fd, lines, name);
+}
+
 struct Exported {
     std::uint64_t lines = 0;
     std::uint64_t damaged = 0; // places of the store that are named on stderr
@@ -79,7 +84,7 @@ Result<Exported> write_pages(MemoryClient& client, int fd, const std::string& na
         const auto* lines = shown != nullptr ? shown->if_contains("lines") : nullptr;
         if (lines == nullptr || !lines->is_string())
             return fail(Errc::protocol, "holdfast-memory gave a page without lines");
-        if (auto written = write_all(fd, lines->get_string(), name); !written)
+        if (auto written = write_lines(fd, lines->get_string(), name); !written)
             return std::unexpected(std::move(written.error()));
         done += core::unsigned_field(*shown, "count");
         exported.damaged += name_damage(*shown);

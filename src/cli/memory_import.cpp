@@ -139,12 +139,11 @@ int summary(const Arguments& arguments, const Importer& importer, const std::str
     const bool whole = ended && *ended;
     int written = exit_ok;
     if (arguments.has("json")) {
-        written = answer(json::serialize(json::object{{"stored", tally.stored},
-                                                      {"present", tally.present},
-                                                      {"bad", tally.bad},
-                                                      {"complete", whole},
-                                                      {"problems", importer.problems}}) +
-                         "\n");
+        written = answer_json(json::serialize(json::object{{"stored", tally.stored},
+                                                           {"present", tally.present},
+                                                           {"bad", tally.bad},
+                                                           {"complete", whole},
+                                                           {"problems", importer.problems}}));
     } else if (!arguments.has("quiet")) {
         complain(cat(tally.stored, " stored, ", tally.present, " there already, ", tally.bad, " bad",
                      whole ? "" : ", stopped"));

@@ -76,8 +76,8 @@ std::string warning_lines(const json::object& health) {
 }
 
 int no_memory(const std::string& home) {
-    return answer(core::json_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}) + "\n",
-                  exit_not_running);
+    return answer_json(core::json_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}),
+                       exit_not_running);
 }
 
 } // namespace
@@ -102,14 +102,13 @@ int memory_status_command(const Arguments& arguments) {
     const auto viewer = viewer_address(*home);
     const int code = owned ? exit_ok : exit_not_running;
     if (as_json)
-        return answer(core::json_text(json::object{
-                          {"home", *home},
-                          {"exists", true},
-                          {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
-                          {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
-                          {"health", *health}}) +
-                          "\n",
-                      code);
+        return answer_json(core::json_text(json::object{
+                               {"home", *home},
+                               {"exists", true},
+                               {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
+                               {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
+                               {"health", *health}}),
+                           code);
     return answer(cat("home     ", *home, '\n', owner_line(*slot, core::text_field(*health, "phase")),
                       "viewer   ",
                       viewer.empty() ? "not served"

@@ -36,10 +36,6 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-int answer_json(const json::value& value, int code = exit_ok) {
-    return answer(core::json_text(value) + "\n", code);
-}
-
 bool is_cut(const json::value& found) {
     return found.is_object() && core::bool_field(found.get_object(), "cut");
 }
@@ -99,7 +95,7 @@ int memory_search_command(const Arguments& arguments) {
     if (!found)
         return fail_with(found.error());
     if (arguments.has("json"))
-        return answer_json(*found);
+        return answer_json(core::json_text(*found));
     const auto* object = found->if_object();
     const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
     if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
@@ -146,7 +142,7 @@ int memory_add_command(const Arguments& arguments) {
     if (!added)
         return fail_with(added.error());
     if (arguments.has("json"))
-        return answer_json(*added);
+        return answer_json(core::json_text(*added));
     return answer(cat(added->is_object() ? core::text_field(added->get_object(), "traceId") : "", '\n'));
 }
 
@@ -169,7 +165,7 @@ int memory_check_command(const Arguments& arguments) {
         if (auto waited = client->wait_indexed(); !waited)
             return fail_with(waited.error());
     if (arguments.has("json"))
-        return answer_json(*checked, sound ? exit_ok : exit_bad_data);
+        return answer_json(core::json_text(*checked), sound ? exit_ok : exit_bad_data);
     if (!sound) {
         const bool only_notes = report != nullptr && core::bool_field(*report, "databaseSound");
         complain(only_notes ? "the database itself is sound, but not all that was answered may be in it:"
@@ -201,8 +197,9 @@ int memory_check_command(const Arguments& arguments) {
     if (search_index == "repaired")
         text += "the search index disagreed with the text; it was put right\n";
     if (rebuilt)
-        text += search_index == "rebuilding" ? "the search index disagreed with the text; it was built again\n"
-                                             : "the search index was built again\n";
+        text += search_index == "rebuilding"
+                    ? "the search index disagreed with the text; it was built again\n"
+                    : "the search index was built again\n";
     return answer(text);
 }
 

@@ -1,7 +1,5 @@
 #include "cli/memory_text.hpp"
 
-#include "core/printable.hpp"
-
 #include <array>
 #include <cstdio>
 #include <ctime>
@@ -18,13 +16,6 @@ std::string moment(std::int64_t ms) {
         std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900,
                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
     return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::string in_one_line(std::string text) {
-    for (char& c : text)
-        if (c == '\n' || c == '\t' || c == '\r')
-            c = ' ';
-    return core::printable(text);
 }
 
 } // namespace holdfast::cli

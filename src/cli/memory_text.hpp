@@ -1,4 +1,4 @@
-// How the memory commands show times and texts.
+// How the memory commands show times.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,5 @@ namespace holdfast::cli {
 
 // "2026-11-16 04:36", as the clocks here show it; a number that no calendar has stays one.
 std::string moment(std::int64_t ms);
-// One line, without what would steer a terminal.
-std::string in_one_line(std::string text);
 
 } // namespace holdfast::cli

@@ -53,23 +53,29 @@ std::string cut(const std::string& text, std::size_t width) {
 } // namespace
 
 bool print(std::string_view text) {
-    return write_all(STDOUT_FILENO, text);
+    return print_bytes(core::printable_lines(text));
+}
+bool print_bytes(std::string_view bytes) {
+    return write_all(STDOUT_FILENO, bytes);
 }
 int answer(std::string_view text, int code) {
-    if (print(text) || errno == EPIPE)
+    return answer_bytes(core::printable_lines(text), code);
+}
+int answer_json(std::string_view json, int code) {
+    return answer_bytes(core::cat(core::printable_json(json), '\n'), code);
+}
+int answer_bytes(std::string_view bytes, int code) {
+    if (print_bytes(bytes) || errno == EPIPE)
         return code;
     return fail_with(sys::fail_making("write to stdout").error());
 }
+std::string in_one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+    return core::printable(text);
+}
 void complain(std::string_view text) {
-    std::string out = "holdfast: ";
-    for (;;) {
-        std::size_t end = text.find('\n');
-        out += core::cat(core::printable(text.substr(0, end)), '\n');
-        if (end == std::string_view::npos)
-            break;
-        text.remove_prefix(end + 1);
-    }
-    write_all(STDERR_FILENO, out);
+    write_all(STDERR_FILENO, core::cat("holdfast: ", in_one_line(std::string(text)), '\n'));
 }
 int fail_with(const Error& error) {
     complain(error.message);

@@ -9,12 +9,20 @@
 
 namespace holdfast::cli {
 
-// False when the reader of our output has gone (a closed pipe): then it is time to stop.
+// Text of any origin, for people: nothing in it steers the reader's terminal (core/printable). JSON goes
+// through core::printable_json first, so that nothing is lost. False when the reader of our output has gone
+// (a closed pipe): then it is time to stop.
 bool print(std::string_view text);
+// Bytes as they are: what we wrote ourselves for a terminal, and what goes into a pipe.
+bool print_bytes(std::string_view bytes);
 // Prints what a command was asked for, as its last deed: `code`, or a complaint and 73 when it could not be
 // written. A reader that has gone had all it wanted.
 int answer(std::string_view text, int code = 0);
-// "holdfast: text" on stderr. Text may be of any origin: nothing in it steers the reader's terminal.
+int answer_json(std::string_view json, int code = 0); // and a line end
+int answer_bytes(std::string_view bytes, int code = 0);
+// Text of any origin on one line; a line end in it becomes a blank.
+std::string in_one_line(std::string text);
+// "holdfast: text" on stderr, on one line: no foreign text in it can pass for a line of ours.
 void complain(std::string_view text);
 int fail_with(const Error& error); // complains, and gives the exit code
 

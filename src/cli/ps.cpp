@@ -134,7 +134,7 @@ std::string tree_text(const Helper& helper) {
     std::string out;
     for (const Node& node : tree_of(helper))
         out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ", core::format_size(node.rss), "  ",
-                         node.command, '\n');
+                         core::printable(node.command), '\n');
     return out;
 }
 
@@ -171,7 +171,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = core::as_utf8(json::serialize(one));
+                texts[first] = core::printable_json(json::serialize(one));
             }
         });
         std::string out;
@@ -266,7 +266,7 @@ int top_command(const Arguments& arguments) {
         return fail_with(first.error());
     std::map<std::string, std::uint64_t> last_ticks;
     std::int64_t last_time = sys::boottime_ms();
-    return watch(places->helpers, true, [&] {
+    const auto picture = [&] {
         auto helpers = chosen(arguments);
         if (!helpers)
             return helpers.error().message + "\n";
@@ -282,10 +282,13 @@ int top_command(const Arguments& arguments) {
         std::map<std::string, std::uint64_t> ticks;
         for (const Helper& helper : *helpers) {
             auto before = last_ticks.find(helper.id);
-            double used = before != last_ticks.end() && helper.cpu_ticks >= before->second
-                              ? static_cast<double>(helper.cpu_ticks - before->second) / ticks_per_second /
-                                    seconds * 100
-                              : 0;
+            // Of one that is seen for the first time: its average since it started.
+            const bool seen = before != last_ticks.end() && helper.cpu_ticks >= before->second;
+            const auto worked =
+                static_cast<double>(helper.cpu_ticks - (seen ? before->second : 0)) / ticks_per_second;
+            const double within =
+                seen ? seconds : std::max(0.001, static_cast<double>(helper.info.age.count()) / 1000);
+            const double used = worked / within * 100;
             ticks[helper.id] = helper.cpu_ticks;
             memory += helper.tree_rss;
             processes += helper.tree_processes;
@@ -297,7 +300,8 @@ int top_command(const Arguments& arguments) {
         last_ticks = std::move(ticks);
         return core::cat(helpers->size(), " helpers, ", processes, " processes, ", core::format_size(memory),
                          "\n\n", table.text());
-    });
+    };
+    return stdout_is_terminal() ? watch(places->helpers, true, picture) : answer(picture());
 }
 
 } // namespace holdfast::cli

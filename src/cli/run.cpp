@@ -58,10 +58,11 @@ constexpr Option options[] = {
      .choices = "plain|json"},
     {.name = "adopt",
      .value = "PATH",
-     .help = "take over from a holder that is not ours and only left this PID file"},
+     .help = "take over from a holder that is not ours and only left this PID file; one whose start time or "
+             "command does not fit the file is named and left alone"},
     {.name = "adopt-match",
      .value = "REGEX",
-     .help = "accept that holder as proven when its command line matches"},
+     .help = "accept that holder as proven when its command line matches, whatever command the file names"},
     {.name = "name",
      .value = "NAME",
      .help = "what to call it in ps, stop and logs (default: the command's name)"},

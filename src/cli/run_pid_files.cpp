@@ -58,9 +58,8 @@ Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments
     const slot::ForeignHolder& found = **holder;
     std::string who = core::cat("process ", found.process.pid(), " (", found.command, ")");
     if (!found.proven) {
-        complain(core::cat("warning: ", *path, " names ", who,
-                           ", but nothing proves that it is the holder; it is left alone. Use --adopt-match "
-                           "REGEX if it is"));
+        complain(core::cat("warning: ", *path, " names ", who, ", but ", found.doubt,
+                           "; it is left alone. If it is the holder, use --adopt-match REGEX"));
         return std::nullopt;
     }
     switch (options.if_held) {

@@ -31,7 +31,7 @@ IfHeld policy_of(const Arguments& arguments) {
 
 int print_owner(const SlotInfo& owner, bool as_json) {
     if (as_json)
-        return answer(to_json(owner) + "\n");
+        return answer_json(to_json(owner));
     if (!owner.address.empty())
         return answer(core::printable(owner.address) + "\n");
     if (owner.owner_in_other_namespace)

@@ -36,7 +36,7 @@ json::object to_json_object(const SlotInfo& info) {
 }
 
 std::string to_json(const SlotInfo& info) {
-    return core::as_utf8(json::serialize(to_json_object(info)));
+    return core::printable_json(json::serialize(to_json_object(info)));
 }
 
 } // namespace holdfast::cli

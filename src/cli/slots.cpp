@@ -75,7 +75,7 @@ std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
         boost::json::array out;
         for (const SlotInfo& info : slots)
             out.push_back(to_json_object(info));
-        return core::as_utf8(boost::json::serialize(out)) + "\n";
+        return core::printable_json(boost::json::serialize(out)) + "\n";
     }
     if (slots.empty())
         return "no slots yet; take one with: holdfast run --slot NAME -- CMD\n";
@@ -117,7 +117,9 @@ std::string status_text(const SlotInfo& info, const SlotLocation& location) {
                             location, registry::lost_trees(registry::named_behind(location, info.epoch))));
     if (info.state == SlotState::orphaned)
         line("to do",
-             core::cat("the next start sees to them (--if-held replace ends them), or end them now: holdfast stop ", info.name));
+             core::cat(
+                 "the next start sees to them (--if-held replace ends them), or end them now: holdfast stop ",
+                 info.name));
     if (info.state == SlotState::free && info.has_record)
         line("last", core::cat(sys::join_command(info.argv), " (history; nothing runs)"));
     line("epoch", info.epoch ? std::to_string(info.epoch) : std::string());
@@ -145,11 +147,11 @@ int slots_command(const Arguments& arguments) {
         auto slots = list_slots(*directory);
         return slots ? slots_text(*slots, as_json) : slots.error().message + "\n";
     };
-    if (arguments.has("watch"))
-        return watch(*directory, stdout_is_terminal(), frame);
     auto slots = list_slots(*directory);
     if (!slots)
         return fail_with(slots.error());
+    if (arguments.has("watch"))
+        return watch(*directory, stdout_is_terminal(), frame);
     return answer(slots_text(*slots, as_json));
 }
 

@@ -200,6 +200,12 @@ json::object to_json_object(const StopTarget& target, const Result<Stopped>& sto
     return out;
 }
 
+Error nothing_called(const std::string& word) {
+    return {.code = Errc::not_found,
+            .message = core::cat("there is no helper and no slot called \"", word,
+                                 "\"; see: holdfast ps, holdfast slots")};
+}
+
 std::string sentence(const StopTarget& target, const Stopped& stopped) {
     if (!stopped.successor)
         return core::cat("stopped ", core::printable(target.shown), '\n');
@@ -227,13 +233,13 @@ int stop_command(const Arguments& arguments) {
     StopOptions how;
     how.grace = grace->value_or(how.grace);
     how.now = arguments.has("now");
-    RegisteredStop registered(*targets, how);
-    OwnerStop owners(*targets, how, *grace, events);
+    RegisteredStop registered(targets->found, how);
+    OwnerStop owners(targets->found, how, *grace, events);
     int code = exit_ok;
     int said = exit_ok;
     json::array answers;
-    for (std::size_t at = 0; at < targets->size(); ++at) {
-        const StopTarget& target = (*targets)[at];
+    for (std::size_t at = 0; at < targets->found.size(); ++at) {
+        const StopTarget& target = targets->found[at];
         auto stopped = target.registered  ? registered.finish(at, target)
                        : target.abandoned ? end_abandoned(target, how.now, events)
                                           : owners.finish(at, target);
@@ -246,9 +252,17 @@ int stop_command(const Arguments& arguments) {
         if (!stopped)
             code = fail_with(stopped.error());
     }
+    // A process that lives on weighs more than a name that means nothing.
+    for (const std::string& word : targets->missing) {
+        const auto error = nothing_called(word);
+        if (arguments.has("json"))
+            answers.push_back(to_json_object({.location = {}, .shown = word}, std::unexpected(error)));
+        const int missing = fail_with(error);
+        code = code == exit_ok ? missing : code;
+    }
     if (arguments.has("json"))
-        return answer(core::as_utf8(json::serialize(answers)) + "\n", code);
-    if (targets->empty())
+        return answer_json(json::serialize(answers), code);
+    if (targets->found.empty() && targets->missing.empty())
         return answer("nothing to stop\n");
     return code != exit_ok ? code : said;
 }

@@ -92,13 +92,14 @@ void add_slot(StopTarget target, std::vector<StopTarget>& out) {
 
 } // namespace
 
-Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
+Result<StopTargets> find_stop_targets(const Arguments& arguments) {
     if (auto ok = check_keys(arguments); !ok)
         return std::unexpected(ok.error());
     auto places = places_of(arguments);
     if (!places)
         return std::unexpected(places.error());
-    std::vector<StopTarget> out;
+    StopTargets found;
+    std::vector<StopTarget>& out = found.found;
     bool by_word = !arguments.words.empty();
     auto session = arguments.value("session");
     if (by_word + (session ? 1 : 0) + arguments.has("all") != 1)
@@ -114,7 +115,7 @@ Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
         for (const Helper& helper : *helpers)
             if (!session || helper.info.session == *session)
                 add(helper);
-        return out;
+        return found;
     }
     for (const std::string& word : arguments.words) {
         std::size_t before = out.size();
@@ -141,10 +142,9 @@ Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments) {
             return fail(Errc::invalid_argument, core::cat("several helpers have an id that begins with \"",
                                                           word, "\"; say more of it (holdfast ps)"));
         if (out.size() == before && !known)
-            return fail(Errc::not_found, core::cat("there is no helper and no slot called \"", word,
-                                                   "\"; see: holdfast ps, holdfast slots"));
+            found.missing.push_back(word);
     }
-    return out;
+    return found;
 }
 
 } // namespace holdfast::cli

@@ -34,7 +34,12 @@ struct StopTarget {
     std::optional<core::Identity> registered = {};
 };
 
-// Errors: invalid_argument, not_found (a word that names nothing), and what reading them gives.
-Result<std::vector<StopTarget>> find_stop_targets(const Arguments& arguments);
+struct StopTargets {
+    std::vector<StopTarget> found;
+    std::vector<std::string> missing; // words that name nothing
+};
+
+// Errors: invalid_argument (nothing is to be stopped then), and what reading them gives.
+Result<StopTargets> find_stop_targets(const Arguments& arguments);
 
 } // namespace holdfast::cli

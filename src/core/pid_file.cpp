@@ -3,6 +3,7 @@
 #include "core/json_fields.hpp"
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -67,6 +68,26 @@ PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks
     bool same = *entry.start_time == static_cast<double>(start_ticks) ||
                 std::fabs(*entry.start_time - start_unix) <= start_tolerance;
     return same ? PidFileProof::proven : PidFileProof::recycled;
+}
+
+bool runs_command(const std::vector<std::string>& named, const std::vector<std::string>& command_line) {
+    if (named.empty())
+        return true;
+    if (command_line.size() < named.size())
+        return false;
+    const std::size_t first = command_line.size() - named.size();
+    if (!std::equal(named.begin() + 1, named.end(),
+                    command_line.begin() + static_cast<std::ptrdiff_t>(first) + 1))
+        return false;
+    const std::string& word = command_line[first];
+    const auto file_name = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+    if (file_name(word) == file_name(named[0]) && !file_name(word).empty())
+        return true;
+    if (first == 0 || command_line[first - 1] != "-m")
+        return false;
+    std::string module = cat('/', word);
+    std::ranges::replace(module, '.', '/');
+    return named[0].ends_with(module + ".py") || named[0].ends_with(module + "/__main__.py");
 }
 
 bool may_have_written(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix,

@@ -35,6 +35,11 @@ enum class PidFileProof {
 // 10 ms; seconds prove to within 2 s, so a number that was given away again in that time would pass.
 PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix);
 
+// Whether a process with this command line is running the command that a file names. Writers leave out what
+// stands before it (an interpreter, `holdfast run --`), and write the first word with its path or without, or
+// the file of what was started as `-m module`. True where the file names no command.
+bool runs_command(const std::vector<std::string>& named, const std::vector<std::string>& command_line);
+
 // Whether the living process of that number can be the one that wrote the file, last changed at `file_unix`:
 // without a start time in it, one that began after that is another.
 bool may_have_written(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix,

@@ -32,7 +32,7 @@ std::string progress_line(std::string_view what, std::uint64_t done, std::uint64
     // In this order, since done * 100 may be more than a number holds.
     const auto share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0;
     const auto percent = total > 0 ? cat("  ", static_cast<std::uint64_t>(share * 100), " %") : std::string();
-    const auto after = cat(note.empty() ? "" : "  ", note);
+    const auto after = cat(note.empty() ? "" : "  ", printable(note));
     std::string bar;
     const auto others = shown_width(what) + shown_width(percent) + 4; // two spaces, two brackets
     if (total > 0 && others + narrowest_bar <= room) {

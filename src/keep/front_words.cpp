@@ -2,6 +2,7 @@
 #include "keep/front_parts.hpp"
 
 #include "core/notify_text.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "slot/ownership.hpp"
 #include "sys/errors.hpp"
@@ -49,10 +50,11 @@ void Front::hear(const Message& message) {
         }
     } else if (message.word == "failed") {
         int error = static_cast<int>(message.number(0));
-        result_.error = Error{.code = Errc::cannot_start,
-                              .message = core::cat("cannot start \"", options_.keeper.command.front(),
-                                                   "\": ", sys::describe_errno(error)),
-                              .sys = error};
+        result_.error =
+            Error{.code = Errc::cannot_start,
+                  .message = core::cat("cannot start \"", core::printable(options_.keeper.command.front()),
+                                       "\": ", sys::describe_errno(error)),
+                  .sys = error};
     } else if (message.word == "refused") {
         std::string why;
         for (const std::string& word : message.values)
@@ -81,7 +83,8 @@ void Front::hear(const Message& message) {
         }
     } else if (message.word == "survivor") {
         auto pid = static_cast<pid_t>(message.number(0));
-        result_.survivors.push_back(core::cat("process ", pid, " (", sys::command_line_for_people(pid), ")"));
+        result_.survivors.push_back(
+            core::cat("process ", pid, " (", core::printable(sys::command_line_for_people(pid)), ")"));
     } else if (message.word == "done") {
         keeper_done_ = true;
     }

@@ -1,6 +1,7 @@
 #include "keep/keeper.hpp"
 
 #include "core/front_signals.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
@@ -488,7 +489,7 @@ int run_keeper(const KeeperOptions& options) {
 int keeper_main(int argc, char** argv) {
     auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
     if (!options) {
-        std::fprintf(stderr, "holdfast-keep: %s\n", options.error().message.c_str());
+        std::fprintf(stderr, "holdfast-keep: %s\n", core::printable(options.error().message).c_str());
         return 64;
     }
     return run_keeper(*options);

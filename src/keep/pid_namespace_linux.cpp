@@ -1,6 +1,7 @@
 #include "keep/pid_namespace.hpp"
 
 #include "core/front_signals.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -132,7 +133,7 @@ int namespace_main(int argc, char** argv) {
         spec.argv.assign(argv + 3, argv + argc);
         auto command = sys::spawn(spec);
         if (!command) {
-            std::fprintf(stderr, "holdfast: %s\n", command.error().message.c_str());
+            std::fprintf(stderr, "holdfast: %s\n", core::printable(command.error().message).c_str());
             return command.error().sys == ENOENT ? 127 : 126;
         }
         return wait_and_pass_on(*command, *signals, true, own_session);

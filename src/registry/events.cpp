@@ -2,8 +2,10 @@
 
 #include "core/json_fields.hpp"
 #include "core/printable.hpp"
+#include "core/text.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
+#include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
@@ -13,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace holdfast::registry {
@@ -78,6 +81,13 @@ void EventLog::append(Event event) const {
     }
     // One write of one line: appends of this size are not torn or mixed.
     (void)!::write(fd.get(), line.data(), line.size());
+}
+
+Result<void> EventLog::check_readable() const {
+    const sys::Fd fd(::open(path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && errno != ENOENT)
+        return sys::fail_sys(core::cat("read the event log ", path()));
+    return {};
 }
 
 std::vector<Event> EventLog::read(std::uint64_t* seen) const {

@@ -35,6 +35,8 @@ public:
         : directory_(std::move(state_directory)) {}
     // Never fails loudly: a full disk must not keep a helper from starting or ending.
     void append(Event event) const;
+    // Whether what is there may be read at all; what is not there may be. Errors: not_permitted, io.
+    [[nodiscard]] Result<void> check_readable() const;
     // All that is there, oldest first. `seen`: how much of the present file that was, in whole lines.
     [[nodiscard]] std::vector<Event> read(std::uint64_t* seen = nullptr) const;
     [[nodiscard]] std::string path() const { return directory_ + "/events.jsonl"; }

@@ -32,7 +32,7 @@ struct ListOptions {
     bool with_history = false;
 };
 
-// Takes, writes and removes nothing.
+// Takes, writes and removes nothing. None when there is no such directory. Errors: not_permitted, io.
 Result<std::vector<Helper>> list_helpers(const std::string& directory, const ListOptions& options);
 
 // Those that `word` means: an id or a label; if it is neither, the one whose id begins with it, at least 4

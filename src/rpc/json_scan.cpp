@@ -1,8 +1,10 @@
 #include "rpc/json_scan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace holdfast::rpc {
 
@@ -124,31 +126,37 @@ std::size_t end_of_key(std::string_view text, std::size_t at) {
     return at < text.size() && text[at] == ':' ? at + 1 : npos;
 }
 
-// Which brackets are open: a bit each, so that depth costs no recursion and no allocation.
+// Which brackets are open: a bit each, so that depth costs no recursion, and up to max_depth no allocation.
 class Nesting {
 public:
-    bool push(bool object) {
-        if (depth_ == max_depth)
-            return false;
+    void push(bool object) {
+        const std::size_t word = depth_ / 64;
+        if (word == bits_.size() + deeper_.size())
+            deeper_.push_back(0);
         const std::uint64_t bit = 1ULL << (depth_ % 64);
-        bits_[depth_ / 64] = object ? bits_[depth_ / 64] | bit : bits_[depth_ / 64] & ~bit;
+        std::uint64_t& bits = word < bits_.size() ? bits_[word] : deeper_[word - bits_.size()];
+        bits = object ? bits | bit : bits & ~bit;
         ++depth_;
-        return true;
+        deepest_ = std::max(deepest_, depth_);
     }
     void pop() { --depth_; }
     [[nodiscard]] bool empty() const { return depth_ == 0; }
     [[nodiscard]] bool in_object() const {
-        return (bits_[(depth_ - 1) / 64] >> ((depth_ - 1) % 64) & 1) != 0;
+        const std::size_t word = (depth_ - 1) / 64;
+        const std::uint64_t bits = word < bits_.size() ? bits_[word] : deeper_[word - bits_.size()];
+        return (bits >> ((depth_ - 1) % 64) & 1) != 0;
     }
+    [[nodiscard]] bool was_too_deep() const { return deepest_ > max_depth; }
 
 private:
     std::array<std::uint64_t, max_depth / 64> bits_; // only what lies below depth_ is ever read
+    std::vector<std::uint64_t> deeper_;
     std::size_t depth_ = 0;
+    std::size_t deepest_ = 0;
 };
 
 // Where a value ends that opens at least one bracket.
-std::size_t end_of_nested(std::string_view text, std::size_t at) {
-    Nesting nesting;
+std::size_t end_of_nested(std::string_view text, std::size_t at, Nesting& nesting) {
     bool value_expected = true; // otherwise a value has just ended
     for (;;) {
         at = skip_blanks(text, at);
@@ -164,8 +172,7 @@ std::size_t end_of_nested(std::string_view text, std::size_t at) {
                 continue;
             }
             const bool object = c == '{';
-            if (!nesting.push(object))
-                return npos;
+            nesting.push(object);
             at = skip_blanks(text, at + 1);
             if (at < text.size() && text[at] == (object ? '}' : ']'))
                 value_expected = false; // an empty one: closed below
@@ -192,11 +199,20 @@ std::size_t end_of_nested(std::string_view text, std::size_t at) {
 
 } // namespace
 
-std::size_t end_of_value(std::string_view text, std::size_t at) noexcept {
+Extent extent_of_value(std::string_view text, std::size_t at) noexcept {
     at = skip_blanks(text, at);
     if (at >= text.size())
-        return npos;
-    return text[at] == '{' || text[at] == '[' ? end_of_nested(text, at) : end_of_scalar(text, at);
+        return {};
+    if (text[at] != '{' && text[at] != '[')
+        return {.end = end_of_scalar(text, at)};
+    Nesting nesting;
+    const std::size_t end = end_of_nested(text, at, nesting);
+    return {.end = end, .too_deep = nesting.was_too_deep()};
+}
+
+std::size_t end_of_value(std::string_view text, std::size_t at) noexcept {
+    const Extent extent = extent_of_value(text, at);
+    return extent.too_deep ? npos : extent.end;
 }
 
 bool is_json(std::string_view text) noexcept {
@@ -240,9 +256,11 @@ bool ObjectReader::next() noexcept {
         return stop(State::broken);
     key_ = text_.substr(at_ + 1, end_of_string(text_, at_ + 1) - at_ - 2);
     const std::size_t from = skip_blanks(text_, behind_colon);
-    at_ = end_of_value(text_, from);
+    const Extent extent = extent_of_value(text_, from);
+    at_ = extent.end;
     if (at_ == npos)
         return stop(State::broken);
+    too_deep_ = too_deep_ || extent.too_deep;
     value_ = text_.substr(from, at_ - from);
     return true;
 }

@@ -2,8 +2,8 @@
 // value, and to write strings. Nothing is built in memory: routing needs ids and names, while parameters and
 // results go through untouched.
 //
-// The grammar is RFC 8259 to the letter, nesting up to `max_depth`. Encoding is a separate question
-// (is_utf8).
+// The grammar is RFC 8259 to the letter. A value that is nested deeper than `max_depth` is told apart from
+// one that is no JSON: whoever asked for it can be told so. Encoding is a separate question (is_utf8).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,14 @@ namespace holdfast::rpc {
 
 inline constexpr std::size_t max_depth = 1024;
 
-// Where the value that starts at `at` (blanks allowed before it) ends; npos when there is no well-formed one.
+struct Extent {
+    std::size_t end = std::string_view::npos; // behind the value; npos when there is no well-formed one
+    bool too_deep = false;                    // nested deeper than max_depth
+};
+// Of the value that starts at `at` (blanks allowed before it), however deep it is nested.
+Extent extent_of_value(std::string_view text, std::size_t at) noexcept;
+
+// Where that value ends; npos when there is no well-formed one, or one that is nested too deep.
 std::size_t end_of_value(std::string_view text, std::size_t at) noexcept;
 
 // Is the whole text one value, with nothing but blanks around it?
@@ -36,6 +43,8 @@ public:
     [[nodiscard]] std::string_view value() const noexcept { return value_; } // as written
     // The object ended, and only blanks followed.
     [[nodiscard]] bool complete() const noexcept { return state_ == State::complete; }
+    // One of the values up to here is nested deeper than max_depth.
+    [[nodiscard]] bool too_deep() const noexcept { return too_deep_; }
 
 private:
     enum class State { first, more, complete, broken };
@@ -46,6 +55,7 @@ private:
     std::string_view value_;
     std::size_t at_ = 0;
     State state_ = State::first;
+    bool too_deep_ = false;
 };
 
 // The JSON string literal of a text, quotes included. Bytes that are not UTF-8 become U+FFFD.

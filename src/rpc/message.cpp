@@ -58,6 +58,7 @@ Message classify(std::string_view text) noexcept {
         read_member(message, version, reader.key(), reader.value());
     if (!reader.complete())
         return noise(is_json(text) ? "not an object" : "not JSON");
+    message.too_deep = reader.too_deep();
     if (!version)
         return noise(R"(an object without "jsonrpc": "2.0")");
     if (!message.id.empty() && !is_id(message.id))

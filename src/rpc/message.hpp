@@ -36,6 +36,7 @@ struct Message {
     std::string_view params; // raw; empty when absent
     std::string_view result; // raw
     std::string_view error;  // raw
+    bool too_deep = false;   // well-formed, but a member is nested deeper than max_depth: not to be passed on
     const char* why = "";    // noise: what is wrong, for a person
 
     // The method's name; decoded only when it was written with escapes, which is next to never.

@@ -28,6 +28,9 @@ Result<std::string_view> Peer::checked_params(std::string_view params) {
     const std::size_t first = params.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos)
         return std::string_view{};
+    if (extent_of_value(params, first).too_deep)
+        return fail(Errc::invalid_argument,
+                    core::cat("params may be nested ", max_depth, " levels deep, and these are deeper"));
     if ((params[first] != '{' && params[first] != '[') || !is_json(params) || !is_utf8(params))
         return fail(Errc::invalid_argument, "params must be JSON text of an object or a list");
     return params;

@@ -181,6 +181,7 @@ private:
     void on_notification_message(const Message& message);
     bool on_cancellation(std::string_view method, const Message& message);
     void on_answer_message(const Message& message);
+    void on_too_deep(const Message& message, std::string_view text);
     void on_oversize(std::string_view head);
     void note_noise(std::string_view why, std::string_view text);
 

@@ -11,7 +11,13 @@ namespace holdfast::rpc {
 
 namespace {
 constexpr std::size_t excerpt_bytes = 256;
+
+std::string not_json(std::string_view what, std::string_view text) {
+    return extent_of_value(text, 0).too_deep
+               ? core::cat(what, " may be nested ", max_depth, " levels deep, and this is deeper")
+               : core::cat(what, " must be JSON text");
 }
+} // namespace
 
 void Peer::receive(std::string_view bytes, core::Moment now) {
     reader_.feed(bytes);
@@ -56,6 +62,8 @@ void Peer::on_oversize(std::string_view head) {
 void Peer::on_message(std::string_view text, core::Moment now) {
     const Message message = classify(text);
     counters_.messages += message.kind != MessageKind::noise;
+    if (message.too_deep && message.kind != MessageKind::noise)
+        return on_too_deep(message, text);
     switch (message.kind) {
     case MessageKind::noise:
         note_noise(message.why, text);
@@ -72,6 +80,30 @@ void Peer::on_message(std::string_view text, core::Moment now) {
         on_answer_message(message);
         break;
     }
+}
+
+// Whoever waits is told at once; what nobody waits for is noise.
+void Peer::on_too_deep(const Message& message, std::string_view text) {
+    const std::string words = core::cat("nested deeper than ", max_depth, " levels");
+    switch (message.kind) {
+    case MessageKind::request:
+        refuse(message.id, invalid_request, core::cat("the request is ", words));
+        return;
+    case MessageKind::notification:
+    case MessageKind::noise:
+        note_noise(core::cat("a notification is ", words), text);
+        return;
+    case MessageKind::result:
+    case MessageKind::error:
+    case MessageKind::empty_answer:
+        break;
+    }
+    const auto id = number_of(message.id);
+    if (id && calls_.contains(*id))
+        fail_call(*id, Errc::protocol,
+                  core::cat("the answer of the helper is ", words, " and was not taken"));
+    else
+        ++counters_.late_answers;
 }
 
 void Peer::on_answer_message(const Message& message) {
@@ -208,7 +240,7 @@ Result<void> Peer::reply(HoldTag hold, RequestId request, std::string_view resul
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
     if (!is_json(result) || !is_utf8(result))
-        return fail(Errc::invalid_argument, "a result must be JSON text");
+        return fail(Errc::invalid_argument, not_json("a result", result));
     const bool sent = send_answer(write_result(at->second.raw_id, result));
     end_request(request);
     if (!sent)
@@ -222,7 +254,7 @@ Result<void> Peer::reply_error(HoldTag hold, RequestId request, int code, std::s
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
     if (!data.empty() && (!is_json(data) || !is_utf8(data)))
-        return fail(Errc::invalid_argument, "error data must be JSON text");
+        return fail(Errc::invalid_argument, not_json("error data", data));
     const bool sent = send_answer(write_error(at->second.raw_id, code, message, data));
     end_request(request);
     if (!sent)

@@ -1,6 +1,7 @@
 #include "slot/foreign_holder.hpp"
 
 #include "core/pid_file.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/errors.hpp"
@@ -52,16 +53,27 @@ Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_
         return std::nullopt;
     // Pidfd first, then its looks: if it has not ended after, they were its own.
     auto stat = sys::read_stat(entry->pid);
-    std::string command = sys::join_command(sys::read_cmdline(entry->pid));
+    const std::vector<std::string> words = sys::read_cmdline(entry->pid);
+    std::string command = sys::join_command(words);
     if (!stat || process->ended())
         return std::nullopt;
     auto proof = core::judge_pid_file(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks));
     if (proof == core::PidFileProof::recycled)
         return std::nullopt;
-    bool proven = proof == core::PidFileProof::proven;
+    const bool same_start = proof == core::PidFileProof::proven;
+    const bool same_command = core::runs_command(entry->argv, words);
+    bool proven = same_start && same_command;
     if (!proven && !match.empty())
         proven = *matches(match, command);
-    return ForeignHolder{.process = std::move(*process), .command = std::move(command), .proven = proven};
+    std::string doubt;
+    if (!proven)
+        doubt = same_start ? core::cat("the command that the file names is another: ",
+                                       core::printable(sys::join_command(entry->argv)))
+                           : "nothing proves that it is the holder";
+    return ForeignHolder{.process = std::move(*process),
+                         .command = std::move(command),
+                         .proven = proven,
+                         .doubt = std::move(doubt)};
 }
 
 Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Deadline& deadline,

@@ -14,12 +14,14 @@ namespace holdfast::slot {
 struct ForeignHolder {
     sys::PidFd process;
     std::string command;
-    bool proven = false; // by start time, or by `match` on its command line
+    bool proven = false; // by start time and the command that the file names, or by `match`
+    std::string doubt;   // why it is not proven, for people
 };
 
 // Nobody when the file is missing, empty, torn, binary, or names a process that is dead, recycled, or this
 // one itself. `match`: an extended regular expression on the command line; empty for none. Error: a bad
-// expression.
+// expression. A process whose start time fits and whose command is another than the file names is not proven:
+// its number may have been given away again within the time to which the start time is good.
 Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_file,
                                                          const std::string& match);
 

@@ -2,6 +2,7 @@
 
 #include "core/duration.hpp"
 #include "core/names.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "slot/paths.hpp"
 #include "sys/clock.hpp"
@@ -92,7 +93,7 @@ std::string owner_for_people(const SlotInfo& info) {
     std::string command = info.record_is_current && !info.argv.empty()
                               ? sys::join_command(info.argv)
                               : sys::command_line_for_people(info.owner_pid);
-    std::string out = core::cat("process ", info.owner_pid, " (", command, ")");
+    std::string out = core::cat("process ", info.owner_pid, " (", core::printable(command), ")");
     if (info.record_is_current)
         out += core::cat(", ", name_of(info.phase), ", running for ", core::format_duration(info.age));
     else
@@ -127,7 +128,7 @@ Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
-        struct stat what{};
+        struct stat what {};
         // What is no plain file can be nobody's lock, whatever it is called.
         if (file.ends_with(".lock") && core::check_slot_name(file.substr(0, file.size() - 5)) &&
             ::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&

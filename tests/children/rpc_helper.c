@@ -18,9 +18,10 @@
  *   --daemon                    leaves a process in a session of its own
  *   --exclusive=PATH            locks PATH; when another one has it, adds a byte to PATH.overlap
  *
- * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, hang, deaf (reads no more,
- * lives), close-input (closes its stdin, and lives on under --ignore-eof), mutter {ms} (answers nothing for so long, but says something now and then), ask {what} (asks the
- * host, answers with what it said), ask-alone {what} (the same, and does nothing else until then), pester
+ * Methods: echo, pid, starts, sleep {ms}, exit {code}, crash, noise, big {bytes}, deep {levels, last: the id
+ * behind the result}, hang, deaf (reads no more, lives), close-input (closes its stdin, and lives on under
+ * --ignore-eof), mutter {ms} (answers nothing for so long, but says something now and then), ask {what} (asks
+ * the host, answers with what it said), ask-alone {what} (the same, and does nothing else until then), pester
  * {count} (asks so often and reads no more), notify {method,count}, count (requests so far), cancelled (what
  * it was told to cancel, as it was told), health. */
 #define _GNU_SOURCE
@@ -193,6 +194,23 @@ static void big(const char* id, long bytes) {
     free(text);
 }
 
+/* As many lists in each other as `levels` says; the id before the result, or behind it. */
+static void deep(const char* id, long levels, int id_last) {
+    const size_t n = (size_t)levels;
+    char* text = malloc(2 * n + 1);
+    memset(text, '[', n);
+    memset(text + n, ']', n);
+    text[2 * n] = 0;
+    char* message = NULL;
+    const int made = id_last ? asprintf(&message, "{\"jsonrpc\":\"2.0\",\"result\":%s,\"id\":%s}", text, id)
+                             : asprintf(&message, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}", id, text);
+    if (made < 0)
+        zoo_fail("no memory");
+    say(message);
+    free(message);
+    free(text);
+}
+
 /* Asks the host for `what`; the answer belongs to the request `id`, or to nobody. */
 static long ask(const char* what, const char* id) {
     char* message = NULL;
@@ -307,6 +325,8 @@ static void handle(const char* text) {
         answer(id, "\"after the noise\"");
     } else if (id && strcmp(method, "big") == 0) {
         big(id, number(text, "bytes", 1));
+    } else if (id && strcmp(method, "deep") == 0) {
+        deep(id, number(text, "levels", 1), number(text, "last", 0) != 0);
     } else if (strcmp(method, "hang") == 0) {
         for (;;)
             pause();

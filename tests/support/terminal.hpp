@@ -49,6 +49,16 @@ public:
         }
         return text;
     }
+    // What is shown up to and including `text`, while programs still have the end (or until ten seconds have
+    // passed without a word).
+    std::string until(const std::string& wanted) {
+        std::string text;
+        char byte = 0;
+        for (pollfd ready{ours_, POLLIN, 0}; text.find(wanted) == text.npos &&
+                                             ::poll(&ready, 1, 10'000) == 1 && ::read(ours_, &byte, 1) == 1;)
+            text += byte;
+        return text;
+    }
     // The lines that were taken back and written again, as they stood there; and what stands there in the
     // end.
     struct Lines {

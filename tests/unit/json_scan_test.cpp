@@ -49,6 +49,29 @@ TEST(JsonScan, DepthIsBoundedWithoutRecursion) {
     EXPECT_FALSE(is_json(std::string(std::size_t{8} << 20, '{')));
 }
 
+TEST(JsonScan, WhatIsNestedTooDeepIsToldFromWhatIsNoJson) {
+    for (const std::size_t depth : {max_depth, max_depth + 1, max_depth + 64, std::size_t{100'000}}) {
+        std::string text;
+        for (std::size_t level = depth; level > 0; --level)
+            text += level % 3 == 0 ? "{\"a\":" : "[";
+        text += '0';
+        for (std::size_t level = 1; level <= depth; ++level)
+            text += level % 3 == 0 ? '}' : ']';
+        const Extent extent = extent_of_value(text, 0);
+        EXPECT_EQ(extent.end, text.size()) << depth;
+        EXPECT_EQ(extent.too_deep, depth > max_depth) << depth;
+        EXPECT_EQ(end_of_value(text, 0) == std::string::npos, depth > max_depth) << depth;
+        text.back() = text.back() == ']' ? '}' : ']';
+        EXPECT_EQ(extent_of_value(text, 0).end, std::string::npos) << depth;
+    }
+    const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+    const std::string object = "{\"a\":" + deep + ",\"b\":2}";
+    ObjectReader reader(object);
+    EXPECT_TRUE(reader.next() && reader.key() == "a" && reader.value() == deep && reader.too_deep());
+    EXPECT_TRUE(reader.next() && reader.key() == "b" && reader.value() == "2");
+    EXPECT_TRUE(!reader.next() && reader.complete());
+}
+
 // Texts made of the pieces that matter: the two must agree on every one.
 TEST(JsonScan, AgreesWithBoostOnRandomTexts) {
     const char* pieces[] = {"{", "}",    "[",    "]",    ",", ":",       "\"a\"", "\"\"",

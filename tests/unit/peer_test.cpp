@@ -1,4 +1,5 @@
 // The conversation with a helper, byte by byte, without a helper.
+#include "rpc/json_scan.hpp"
 #include "rpc/peer.hpp"
 
 #include "core/text.hpp"
@@ -128,6 +129,39 @@ TEST(Peer, AnAnswerWithNothingInItIsAnErrorAndNotAWait) {
     talk.call(1, 100);
     talk.line(R"({"jsonrpc":"2.0","id":1})");
     EXPECT_EQ(talk.events.failures[100], Errc::protocol);
+}
+
+TEST(Peer, WhatIsNestedTooDeepIsToldToWhoWaitsAtOnce) {
+    const std::string deep = std::string(max_depth + 1, '[') + std::string(max_depth + 1, ']');
+    Talk talk;
+    for (std::uint64_t token = 100; token < 104; ++token)
+        talk.call(1, token);
+    (void)talk.written();
+    talk.line(cat(R"({"jsonrpc":"2.0","id":1,"result":)", deep, "}"));
+    talk.line(cat(R"({"jsonrpc":"2.0","result":)", deep, R"(,"id":2})"));
+    talk.line(cat(R"({"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"m","data":)", deep, "}}"));
+    for (std::uint64_t token = 100; token < 103; ++token)
+        EXPECT_EQ(talk.events.failures[token], Errc::protocol) << token;
+    EXPECT_NE(talk.events.log.back().find("nested deeper than 1024 levels"), std::string::npos)
+        << talk.events.log.back();
+    talk.line(cat(R"({"jsonrpc":"2.0","id":99,"result":)", deep, "}"));
+    EXPECT_EQ(talk.peer().counters().late_answers, 1U);
+    // A request gets an error, too; a notification is noise.
+    talk.registrations.serve(1, "x");
+    talk.registrations.subscribe(1, "y");
+    talk.line(cat(R"({"jsonrpc":"2.0","id":"srv-1","method":"x","params":)", deep, "}"));
+    const auto refused = talk.written();
+    EXPECT_NE(refused.find(R"("id":"srv-1","error":{"code":-32600)"), std::string::npos) << refused;
+    talk.line(cat(R"({"jsonrpc":"2.0","method":"y","params":)", deep, "}"));
+    EXPECT_EQ(talk.peer().counters().noise, 1U);
+    EXPECT_TRUE(talk.events.requests.empty());
+    // What a value may be as deep as goes through.
+    const auto deepest = deep.substr(1, deep.size() - 2);
+    talk.line(cat(R"({"jsonrpc":"2.0","id":4,"result":)", deepest, "}"));
+    EXPECT_EQ(talk.events.log.back(), cat("result 103 ", deepest));
+    const auto asked = talk.peer().call(1, "m", deep, core::never, 1);
+    EXPECT_EQ(asked.error().code, Errc::invalid_argument);
+    EXPECT_NE(asked.error().message.find("levels deep"), std::string::npos) << asked.error().message;
 }
 
 TEST(Peer, DeadlinesEndCallsOnceAndLateAnswersAreDropped) {

@@ -7,6 +7,7 @@ import ctypes
 import inspect
 import json
 import logging
+import sys
 from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 from ._handle import Handle
@@ -14,7 +15,7 @@ from ._library import ANSWERED, NOTIFIED, SERVED, encoded, lib
 from ._library import message as as_message
 from ._support import Seconds, Target, WeakCallable, milliseconds, target_of
 from ._waiting import TIMED_OUT, wait_interruptibly
-from .errors import ErrorCode, HoldfastError, RemoteError, check
+from .errors import ErrorCode, HoldfastError, RemoteError, check, error_of
 
 _log = logging.getLogger("holdfast")
 
@@ -22,11 +23,22 @@ _log = logging.getLogger("holdfast")
 def dumped(params: Any) -> "Optional[bytes]":
     if params is None:
         return None
-    return json.dumps(params, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    try:
+        text = json.dumps(params, ensure_ascii=False, separators=(",", ":"))
+    except (RecursionError, ValueError) as error:  # nested too deep, or in itself
+        raise error_of(ErrorCode.INVALID_ARGUMENT, f"this cannot be written as JSON: {error}") from None
+    return text.encode("utf-8", "surrogatepass")
 
 
-def loaded(text: "Optional[bytes]") -> Any:
-    return json.loads(text) if text else None
+def loaded(text: "Optional[bytes]", what: str = "the answer of the helper") -> Any:
+    """JSON that the library has checked. A HoldfastError where Python sets bounds of its own."""
+    try:
+        return json.loads(text) if text else None
+    except RecursionError:
+        reason = f"is nested deeper than this interpreter reads (its recursion limit is {sys.getrecursionlimit()})"
+    except ValueError as error:  # a number of more digits than sys.set_int_max_str_digits() allows
+        reason = f"cannot be read by this interpreter: {error}"
+    raise error_of(ErrorCode.PROTOCOL, f"{what} {reason}")
 
 
 def taken(reply: int) -> Any:
@@ -135,7 +147,12 @@ class IncomingRequest(Handle):
     def __init__(self, pointer: int) -> None:
         super().__init__(pointer, lib.hf_request_free)
         self.method = lib.hf_request_method(pointer).decode("utf-8", "replace")
-        self.params = loaded(lib.hf_request_params(pointer))
+        self.params: Any = None
+        self.unreadable: "Optional[HoldfastError]" = None  # why there are no params
+        try:
+            self.params = loaded(lib.hf_request_params(pointer), "a request of the helper")
+        except HoldfastError as error:
+            self.unreadable = error
 
     def reply(self, result: Any) -> None:
         check(self._call(lib.hf_request_reply, dumped(result) or b"null"))
@@ -146,14 +163,23 @@ class IncomingRequest(Handle):
 
 def _notified(number: "Optional[int]", method: bytes, params: bytes) -> None:
     target = target_of(number)
-    if target is not None:
-        target.call(method.decode("utf-8", "replace"), loaded(params))
+    if target is None:
+        return
+    name = method.decode("utf-8", "replace")
+    try:
+        read = loaded(params, "a notification of the helper")
+    except HoldfastError as error:
+        _log.warning("%s: %s", name, error)
+        return
+    target.call(name, read)
 
 
 def _served(number: "Optional[int]", request: "Optional[int]") -> None:
     incoming = IncomingRequest(request or 0)
     target = target_of(number)
-    if target is not None:
+    if incoming.unreadable is not None:
+        _answer(incoming.reply_error, -32602, str(incoming.unreadable))
+    elif target is not None:
         target.call(incoming)
 
 

@@ -5,6 +5,7 @@
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
 #include "memory/transfer/methods.hpp"
+#include "rpc/message_ids.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,17 +42,16 @@ json::object contract_error(const Error& error) {
     }
 }
 
-std::string error_text(const json::value& id, json::object error) {
-    return core::json_text(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}});
+std::string error_text(std::string_view raw_id, const json::object& error) {
+    return cat(R"({"jsonrpc":"2.0","id":)", raw_id, R"(,"error":)", core::json_text(error), '}');
 }
 
 namespace {
 
 // For what never becomes a call.
-void send_error(const std::shared_ptr<Peer>& peer, const json::value& id, json::object error) {
-    const auto raw_id = json::serialize(id);
+void send_error(const std::shared_ptr<Peer>& peer, std::string_view raw_id, const json::object& error) {
     const auto ticket = peer->begin(raw_id.size() > Peer::longest_id ? "null" : raw_id);
-    peer->answer(ticket, error_text(id, std::move(error)));
+    peer->answer(ticket, error_text(raw_id, error));
 }
 
 constexpr std::size_t long_line = std::size_t{32} << 10; // a millisecond or more
@@ -126,7 +126,7 @@ std::shared_ptr<PageLinks> Contract::page_links() {
 }
 
 void Contract::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) {
-    send_error(peer, nullptr,
+    send_error(peer, "null",
                contract_error(-32600, "protocol_error",
                               cat("the line is longer than ", limit, " bytes; it was skipped")));
 }
@@ -136,9 +136,7 @@ std::string Contract::lost(std::string_view raw_id) const {
 }
 
 std::string lost_text(std::string_view raw_id) {
-    boost::system::error_code failed;
-    auto id = json::parse(raw_id, failed);
-    return error_text(failed ? json::value(nullptr) : id,
+    return error_text(raw_id,
                       contract_error(-32000, "transport_closed",
                                      "the process that served this request ended before it answered. Send it "
                                      "again: a turn that was stored is not stored twice",
@@ -148,56 +146,56 @@ std::string lost_text(std::string_view raw_id) {
 void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     boost::system::error_code failed;
     json::value parsed = core::parse_mended(line, failed);
+    const auto raw_id = rpc::raw_id_of(line);
+    if (failed == json::error::too_deep && raw_id != "null") // JSON, and its sender waits for an answer
+        return send_error(peer, raw_id,
+                          contract_error(-32600, "protocol_error", "the request is nested too deep"));
     if (failed)
-        return send_error(peer, nullptr,
+        return send_error(peer, "null",
                           contract_error(-32700, "protocol_error", cat("not JSON: ", failed.message())));
     auto* request = parsed.if_object();
     if (request == nullptr)
-        return send_error(peer, nullptr,
+        return send_error(peer, "null",
                           contract_error(-32600, "protocol_error", "a request is a JSON object"));
     const auto* id = request->if_contains("id");
-    const bool id_sound = id == nullptr || id->is_string() || id->is_int64() || id->is_uint64();
+    const bool id_sound = id == nullptr || id->is_string() || id->is_number();
     const auto* method = request->if_contains("method");
     if (method == nullptr && (request->contains("result") || request->contains("error"))) {
         (void)host_calls_.take(peer.get(), *request); // or to a request that nobody waits for any more
         return;
     }
     if (method == nullptr || !method->is_string() || !id_sound)
-        return send_error(peer, id != nullptr && id_sound ? *id : json::value(nullptr),
+        return send_error(peer, raw_id,
                           contract_error(-32600, "protocol_error",
-                                         "a request has a method, and an id that is an integer or a string"));
+                                         "a request has a method, and an id that is a number or a string"));
     const auto* version = request->if_contains("jsonrpc");
     if (version == nullptr || *version != "2.0")
-        return send_error(peer, id != nullptr ? *id : json::value(nullptr),
-                          contract_error(-32600, "protocol_error", "jsonrpc must be \"2.0\""));
+        return send_error(peer, raw_id, contract_error(-32600, "protocol_error", "jsonrpc must be \"2.0\""));
     if (service_.config().embeddings_host && peer->takes_requests())
         host_embeddings_.met(peer);
     const auto name = std::string_view(method->get_string());
     const bool wants_answer = id != nullptr;
-    json::value answer_id = wants_answer ? *id : json::value(nullptr);
-    if (answer_id.is_string() && answer_id.get_string().size() > Peer::longest_id / 8 && // \u0001
-        json::serialize(answer_id).size() > Peer::longest_id)
-        return send_error(peer, answer_id,
+    if (raw_id.size() > Peer::longest_id)
+        return send_error(peer, raw_id,
                           contract_error(-32600, "protocol_error",
                                          cat("an id takes at most ", Peer::longest_id, " bytes")));
     const auto found = find_method(name);
     if (found == nullptr) {
         if (wants_answer)
-            send_error(peer, answer_id,
-                       contract_error(-32601, "unknown_method", cat("unknown method ", name)));
+            send_error(peer, raw_id, contract_error(-32601, "unknown_method", cat("unknown method ", name)));
         return;
     }
     json::object params;
     if (auto* given = request->if_contains("params"); given != nullptr && !given->is_null()) {
         if (!given->is_object()) {
             if (wants_answer)
-                send_error(peer, answer_id,
+                send_error(peer, raw_id,
                            contract_error(-32602, "invalid_argument", "params must be an object"));
             return;
         }
         params = std::move(given->get_object());
     }
-    auto call = std::make_shared<Call>(*this, peer, std::move(answer_id), wants_answer, std::move(params));
+    auto call = std::make_shared<Call>(*this, peer, raw_id, wants_answer, std::move(params));
     // To look for secrets in a long text takes a while, and other clients wait for this thread.
     if (line.size() < long_line || !peer->hold_lines())
         return found(call);

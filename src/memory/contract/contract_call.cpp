@@ -4,6 +4,7 @@
 #include "core/json_sorted.hpp"
 #include "core/json_text.hpp"
 #include "core/text.hpp"
+#include "rpc/message.hpp"
 
 #include <algorithm>
 
@@ -12,15 +13,15 @@ namespace holdfast::memory {
 using core::cat;
 namespace json = boost::json;
 
-Contract::Call::Call(Contract& contract, std::shared_ptr<Peer> peer, json::value id, bool wants_answer,
-                     json::object params)
+Contract::Call::Call(Contract& contract, std::shared_ptr<Peer> peer, std::string_view raw_id,
+                     bool wants_answer, json::object params)
     : contract_(contract)
     , peer_(std::move(peer))
-    , id_(std::move(id))
+    , raw_id_(raw_id)
     , wants_answer_(wants_answer)
     , params_(std::move(params)) {
     if (wants_answer_)
-        ticket_ = peer_->begin(json::serialize(id_));
+        ticket_ = peer_->begin(raw_id_);
 }
 
 Contract::Call::~Call() {
@@ -30,14 +31,13 @@ Contract::Call::~Call() {
 void Contract::Call::answer(json::value result) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->answer(ticket_, core::json_text(
-                               json::object{{"jsonrpc", "2.0"}, {"id", id_}, {"result", std::move(result)}}));
+    peer_->answer(ticket_, rpc::write_result(raw_id_, core::json_text(result)));
 }
 
 void Contract::Call::refuse(json::object error) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->answer(ticket_, error_text(id_, std::move(error)));
+    peer_->answer(ticket_, error_text(raw_id_, error));
 }
 
 void Contract::Call::refuse_argument(std::string_view message) {

@@ -14,7 +14,7 @@ inline constexpr std::int64_t latest_time =
 class Contract::Call {
 public:
     // Begins the request with its peer, when it wants an answer.
-    Call(Contract& contract, std::shared_ptr<Peer> peer, boost::json::value id, bool wants_answer,
+    Call(Contract& contract, std::shared_ptr<Peer> peer, std::string_view raw_id, bool wants_answer,
          boost::json::object params);
 
     Call(const Call&) = delete;
@@ -62,7 +62,7 @@ private:
 
     Contract& contract_;
     std::shared_ptr<Peer> peer_;
-    boost::json::value id_;
+    std::string raw_id_; // as JSON text, the way it was written
     bool wants_answer_;
     Peer::Ticket ticket_ = 0;
     boost::json::object params_;
@@ -76,7 +76,7 @@ using Method = void (*)(const CallPointer&);
 Method find_method(std::string_view name);
 
 // An error as a line.
-std::string error_text(const boost::json::value& id, boost::json::object error);
+std::string error_text(std::string_view raw_id, const boost::json::object& error);
 
 // Stored values as the contract shows them.
 boost::json::object to_json(const Trace& trace);

@@ -7,6 +7,8 @@
 #include "memory/mcp/batch.hpp"
 #include "memory/mcp/faces.hpp"
 #include "memory/serve/ledger.hpp"
+#include "rpc/message.hpp"
+#include "rpc/message_ids.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,17 +51,10 @@ json::object capabilities() {
     return {{"tools", json::object()}, {"resources", json::object()}};
 }
 
-json::object error_message(const json::value& id, int code, std::string_view message, json::object data) {
-    json::object error{{"code", code}, {"message", message}};
-    if (!data.empty())
-        error["data"] = std::move(data);
-    return {{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(error)}};
-}
-
-json::object lost_message(const json::value& id) {
-    return error_message(id, try_again,
-                         "the process that owned the memory ended before it answered; ask again",
-                         {{"retryable", true}});
+std::string lost_message(std::string_view raw_id) {
+    return rpc::write_error(raw_id, try_again,
+                            "the process that owned the memory ended before it answered; ask again",
+                            R"({"retryable":true})");
 }
 
 // Everything but notifications, and answers: we ask nothing, so nobody can answer.
@@ -73,14 +68,6 @@ bool wants_answer(const json::value& message) {
     return object->contains("id") || !method->is_string();
 }
 
-// Null where there is none that could be an id.
-json::value id_of(const json::value& message) {
-    const auto* object = message.if_object();
-    const auto* id = object != nullptr ? object->if_contains("id") : nullptr;
-    return id != nullptr && (id->is_string() || id->is_int64() || id->is_uint64()) ? *id
-                                                                                   : json::value(nullptr);
-}
-
 void discover(Mcp::Request request) {
     request.modern = true; // only that era asks this
     request.answer_cacheable({{"supportedVersions", json::array{modern_version}},
@@ -92,11 +79,22 @@ void discover(Mcp::Request request) {
 // Nothing here changes without being asked, so there is nothing to hear: the subscription is acknowledged
 // with no topic, and stays open as the client wishes.
 void listen(const Mcp::Request& request) {
-    request.peer->send(json::serialize(json::object{
-        {"jsonrpc", "2.0"},
-        {"method", "notifications/subscriptions/acknowledged"},
-        {"params", {{"_meta", {{subscription_key, request.id}}}, {"notifications", json::object()}}}}));
-    request.answer({{"_meta", {{subscription_key, request.id}}}});
+    if (core::object_field(request.params, "notifications") == nullptr)
+        return request.refuse(invalid_params, "notifications must be an object that names what to hear of");
+    const auto subscription = cat("{\"", subscription_key, "\":", request.id);
+    request.peer->send(
+        rpc::write_notification("notifications/subscriptions/acknowledged",
+                                cat(R"({"_meta":)", subscription, R"(},"notifications":{}})")));
+    request.answer_text(cat(R"({"resultType":"complete","_meta":)", subscription, ",\"", server_key,
+                            "\":", core::json_text(server_info()), "}}"));
+}
+
+// Every list here is one page, so no cursor was ever given out.
+void answer_list(const Mcp::Request& request, const char* name, json::array list) {
+    if (const auto* cursor = request.params.if_contains("cursor"); cursor != nullptr && !cursor->is_null())
+        return request.refuse(invalid_params,
+                              "this cursor is not one of this server's: its lists have one page");
+    request.answer_cacheable({{name, std::move(list)}}, list_ttl_ms);
 }
 
 struct Method {
@@ -112,17 +110,13 @@ constexpr std::array methods = {
     Method{"subscriptions/listen", Method::Era::modern,
            [](Contract&, Mcp::Request request) { listen(request); }},
     Method{"tools/list", Method::Era::both,
-           [](Contract&, Mcp::Request request) {
-               request.answer_cacheable({{"tools", tool_list()}}, list_ttl_ms);
-           }},
+           [](Contract&, Mcp::Request request) { answer_list(request, "tools", tool_list()); }},
     Method{"tools/call", Method::Era::both, call_tool},
     Method{"resources/list", Method::Era::both,
-           [](Contract&, Mcp::Request request) {
-               request.answer_cacheable({{"resources", resource_list()}}, list_ttl_ms);
-           }},
+           [](Contract&, Mcp::Request request) { answer_list(request, "resources", resource_list()); }},
     Method{"resources/templates/list", Method::Era::both,
            [](Contract&, Mcp::Request request) {
-               request.answer_cacheable({{"resourceTemplates", resource_templates()}}, list_ttl_ms);
+               answer_list(request, "resourceTemplates", resource_templates());
            }},
     Method{"resources/read", Method::Era::both, read_resource},
 };
@@ -137,8 +131,11 @@ void Mcp::Request::answer(json::object result) const {
             meta = json::object();
         meta.get_object()[server_key] = server_info();
     }
-    peer->answer(
-        ticket, core::json_text(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}));
+    answer_text(core::json_text(result));
+}
+
+void Mcp::Request::answer_text(std::string_view result) const {
+    peer->answer(ticket, rpc::write_result(id, result));
 }
 
 void Mcp::Request::answer_cacheable(json::object result, std::int64_t ttl_ms) const {
@@ -150,27 +147,21 @@ void Mcp::Request::answer_cacheable(json::object result, std::int64_t ttl_ms) co
 }
 
 void Mcp::Request::refuse(int code, std::string_view message, json::object data) const {
-    peer->answer(ticket, json::serialize(error_message(id, code, message, std::move(data))));
+    peer->answer(ticket, rpc::write_error(id, code, message, data.empty() ? "" : json::serialize(data)));
 }
 
 void Mcp::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) {
-    const auto ticket = peer->begin("null");
-    peer->answer(ticket, json::serialize(error_message(
-                             nullptr, invalid_request,
-                             cat("the line is longer than ", limit, " bytes; it was skipped"), {})));
+    const Request request{.peer = peer, .ticket = peer->begin("null")};
+    request.refuse(invalid_request, cat("the line is longer than ", limit, " bytes; it was skipped"));
 }
 
 std::string mcp_lost_text(std::string_view raw_id) {
-    boost::system::error_code failed;
-    const auto id = json::parse(raw_id, failed);
-    if (failed)
-        return json::serialize(lost_message(nullptr));
-    if (!id.is_array())
-        return json::serialize(lost_message(id));
-    json::array all;
-    for (const auto& one : id.get_array())
-        all.push_back(lost_message(one));
-    return json::serialize(all);
+    if (!raw_id.starts_with('['))
+        return lost_message(raw_id);
+    std::string all;
+    for (const auto one : rpc::elements_of(raw_id))
+        all += cat(all.empty() ? '[' : ',', lost_message(one));
+    return all + ']';
 }
 
 std::string Mcp::lost(std::string_view raw_id) const {
@@ -182,6 +173,9 @@ void Mcp::resume(const std::shared_ptr<Peer>& peer, std::string_view state) {
 }
 
 void Mcp::initialize(const Request& request) {
+    const auto* version = request.params.if_contains("protocolVersion");
+    if (version == nullptr || !version->is_string())
+        return request.refuse(invalid_params, "protocolVersion must be a string");
     const auto asked = core::text_field(request.params, "protocolVersion");
     const bool known = std::ranges::find(legacy_versions, asked) != legacy_versions.end();
     const std::string agreed(known ? std::string_view(asked) : legacy_versions.front());
@@ -197,19 +191,26 @@ void Mcp::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     boost::system::error_code failed;
     auto parsed = core::parse_mended(line, failed);
     if (failed) {
-        const Request request{.peer = peer, .ticket = peer->begin("null")};
+        // What is JSON, only nested deeper than is taken, has an id: its sender waits for an answer to that.
+        const bool too_deep = failed == json::error::too_deep;
+        const Request request = begin(peer, too_deep ? rpc::raw_id_of(line) : "null");
+        if (request.id != "null")
+            return request.refuse(invalid_request, "the request is nested too deep");
         return request.refuse(parse_error, cat("not JSON: ", failed.message()));
     }
     if (parsed.is_array())
-        return handle_batch(peer, std::move(parsed.get_array()));
-    handle_message(peer, std::move(parsed), false);
+        return handle_batch(peer, std::move(parsed.get_array()), rpc::elements_of(line));
+    handle_message(peer, std::move(parsed), rpc::raw_id_of(line), false);
 }
 
-void Mcp::handle_batch(const std::shared_ptr<Peer>& peer, json::array messages) {
-    json::array ids;
-    for (const auto& message : messages)
-        if (wants_answer(message))
-            ids.push_back(id_of(message));
+void Mcp::handle_batch(const std::shared_ptr<Peer>& peer, json::array messages,
+                       const std::vector<std::string_view>& texts) {
+    std::size_t requests = 0;
+    std::string raw_ids;
+    for (std::size_t at = 0; at < messages.size(); ++at)
+        if (wants_answer(messages[at]))
+            raw_ids += cat(requests++ == 0 ? '[' : ',', rpc::raw_id_of(texts.at(at)));
+    raw_ids += ']';
     const auto refuse_all = [&](std::string_view why) {
         const Request request{.peer = peer, .ticket = peer->begin("null")};
         request.refuse(invalid_request, why);
@@ -224,31 +225,33 @@ void Mcp::handle_batch(const std::shared_ptr<Peer>& peer, json::array messages) 
                               "; send one request a line"));
     if (messages.empty())
         return refuse_all("the batch is empty");
-    const auto raw_ids = json::serialize(ids);
     if (raw_ids.size() > Ledger::max_id) // they are noted as one, so that no answer is lost with this process
         return refuse_all(cat("the ids of a batch take at most ", Ledger::max_id,
                               " bytes together, these take ", raw_ids.size(),
                               "; send fewer requests at a time"));
     std::shared_ptr<Peer> together;
-    if (!ids.empty())
-        together = std::make_shared<Batch>(peer, peer->begin(raw_ids), ids.size());
-    for (auto& message : messages)
-        if (wants_answer(message))
-            handle_message(together, std::move(message), true);
+    if (requests > 0)
+        together = std::make_shared<Batch>(peer, peer->begin(raw_ids), requests);
+    for (std::size_t at = 0; at < messages.size(); ++at)
+        if (wants_answer(messages[at]))
+            handle_message(together, std::move(messages[at]), rpc::raw_id_of(texts.at(at)), true);
 }
 
-void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message, bool in_batch) {
+Mcp::Request Mcp::begin(const std::shared_ptr<Peer>& peer, std::string_view raw_id) {
+    const std::string_view noted = raw_id.size() > Peer::longest_id ? "null" : raw_id;
+    return {.peer = peer, .ticket = peer->begin(noted), .id = std::string(noted)};
+}
+
+void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message, std::string_view raw_id,
+                         bool in_batch) {
     if (!wants_answer(message))
         return; // nothing of ours depends on a notification
-    Request request{.peer = peer, .id = id_of(message)};
-    const auto raw_id = json::serialize(request.id);
-    const bool id_too_long = raw_id.size() > Peer::longest_id;
-    request.ticket = peer->begin(id_too_long ? "null" : raw_id);
-    if (id_too_long)
+    Request request = begin(peer, raw_id);
+    if (raw_id.size() > Peer::longest_id)
         return request.refuse(invalid_request, cat("an id takes at most ", Peer::longest_id, " bytes"));
     auto* object = message.if_object();
     const auto* method = object != nullptr ? object->if_contains("method") : nullptr;
-    if (method == nullptr || !method->is_string() || request.id.is_null() ||
+    if (method == nullptr || !method->is_string() || request.id == "null" ||
         core::text_field(*object, "jsonrpc") != "2.0")
         return request.refuse(invalid_request, "a request is one JSON object with jsonrpc \"2.0\", a method, "
                                                "and an id that is a string or a number");

@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::memory {
 
@@ -31,19 +32,25 @@ public:
     struct Request {
         std::shared_ptr<Peer> peer;
         Peer::Ticket ticket = 0;
-        boost::json::value id;
+        std::string id = "null"; // as JSON text, the way it was written
         bool modern = false;
         boost::json::object params;
 
         void answer(boost::json::object result) const;
+        void answer_text(std::string_view result) const; // JSON, as it is sent
         // A result that may be kept for a while (modern era): lists, and what is read.
         void answer_cacheable(boost::json::object result, std::int64_t ttl_ms) const;
         void refuse(int code, std::string_view message, boost::json::object data = {}) const;
     };
 
 private:
-    void handle_message(const std::shared_ptr<Peer>& peer, boost::json::value message, bool in_batch);
-    void handle_batch(const std::shared_ptr<Peer>& peer, boost::json::array messages);
+    // An id that is too long is answered as null.
+    static Request begin(const std::shared_ptr<Peer>& peer, std::string_view raw_id);
+    void handle_message(const std::shared_ptr<Peer>& peer, boost::json::value message,
+                        std::string_view raw_id, bool in_batch);
+    // `texts`: of the same messages.
+    void handle_batch(const std::shared_ptr<Peer>& peer, boost::json::array messages,
+                      const std::vector<std::string_view>& texts);
     void initialize(const Request& request);
 
     Contract& contract_;

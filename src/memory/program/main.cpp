@@ -2,6 +2,7 @@
 // bridge.
 #include "core/duration.hpp"
 #include "core/json_text.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/mcp.hpp"
 #include "memory/serve/look.hpp"
@@ -164,7 +165,8 @@ std::optional<Flags> parse(int argc, char** argv) {
         } else if (flag == "--no-progress") {
             person = false;
         } else {
-            std::fprintf(stderr, "holdfast-memory: unknown flag %s\n%s", argv[i], usage);
+            std::fprintf(stderr, "holdfast-memory: unknown flag %s\n%s", core::printable(flag).c_str(),
+                         usage);
             return std::nullopt;
         }
     }
@@ -209,7 +211,7 @@ int write_lines_of(const std::string& path) {
     });
     written = std::fflush(stdout) == 0 && written;
     if (!done)
-        std::fprintf(stderr, "holdfast-memory: %s\n", done.error().message.c_str());
+        std::fprintf(stderr, "holdfast-memory: %s\n", core::printable_lines(done.error().message).c_str());
     return done && written ? 0 : 1;
 }
 
@@ -217,7 +219,7 @@ int write_lines_of(const std::string& path) {
 int say_what_is_there(const std::string& home) {
     const auto health = memory::look_at_home(home);
     if (!health) {
-        std::fprintf(stderr, "holdfast-memory: %s\n", health.error().message.c_str());
+        std::fprintf(stderr, "holdfast-memory: %s\n", core::printable_lines(health.error().message).c_str());
         return 1;
     }
     const auto text = core::json_text(*health);
@@ -277,7 +279,7 @@ int main(int argc, char** argv) {
     raise_descriptor_limit();
     const auto end = memory::run(options);
     if (!end.message.empty())
-        std::fprintf(stderr, "holdfast-memory: %s\n", end.message.c_str());
+        std::fprintf(stderr, "holdfast-memory: %s\n", core::printable_lines(end.message).c_str());
     if (end.at_once) {
         std::fflush(stderr);
         ::_exit(end.code); // the store is sound at any moment; waiting longer is what the bound forbids

@@ -1,5 +1,6 @@
 #include "memory/serve/owner.hpp"
 
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
@@ -263,7 +264,7 @@ void Owner::listen() {
     listen_at_ms_ = monotonic_ms() + check_every_ms;
     if (!std::exchange(listening_failed_, true))
         std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
-                     listener.error().message.c_str());
+                     core::printable(listener.error().message).c_str());
 }
 
 void Owner::tell_attached() {

@@ -1,6 +1,7 @@
 // How clients come, are served to their end, and go.
 #include "memory/serve/owner.hpp"
 
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
@@ -75,7 +76,7 @@ void Owner::admit(Guest& guest) {
     files.outbox = std::move(descriptors[3]);
     auto ledger = Ledger::open(std::move(files));
     if (!ledger) {
-        std::fprintf(stderr, "holdfast-memory: %s\n", ledger.error().message.c_str());
+        std::fprintf(stderr, "holdfast-memory: %s\n", core::printable(ledger.error().message).c_str());
         (void)send_packet(guest.connection.get(), "done 1");
         return;
     }

@@ -1,5 +1,6 @@
 #include "memory/serve/start_report.hpp"
 
+#include "core/printable.hpp"
 #include "core/progress_line.hpp"
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
@@ -88,7 +89,7 @@ void StartReport::tell_person(const Progress& progress) {
     const bool over = progress.phase == Phase::ready || progress.phase == Phase::failed;
     bar_stands_ = !over;
     const auto line =
-        over ? cat("\r\033[Kmemory: ", sentence(progress), '\n')
+        over ? cat("\r\033[Kmemory: ", core::printable(sentence(progress)), '\n')
              : cat("\r\033[K", core::progress_line("memory", progress.done, progress.total,
                                                    sentence(progress), sys::terminal_columns(STDERR_FILENO)));
     std::fwrite(line.data(), 1, line.size(), stderr);

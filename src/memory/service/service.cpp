@@ -1,5 +1,6 @@
 #include "memory/service/service.hpp"
 
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/embed/http_embeddings.hpp"
 #include "memory/store/ids.hpp"
@@ -102,7 +103,8 @@ Result<void> Service::open_store() {
             stderr,
             "holdfast-memory: the database was corrupt; it is kept as %s, and a new one was begun. What can "
             "still be read is brought over by: holdfast memory import %s --home %s\n",
-            (*store)->set_aside().c_str(), (*store)->set_aside().c_str(), paths_.home.c_str());
+            core::printable((*store)->set_aside()).c_str(), core::printable((*store)->set_aside()).c_str(),
+            core::printable(paths_.home).c_str());
     bring_back_rows(**store);
     auto recall = Recall::open(**store, paths_.index, telling);
     if (!recall)

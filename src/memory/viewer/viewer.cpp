@@ -5,6 +5,7 @@
 #include "core/json_text.hpp"
 #include "core/page_sessions.hpp"
 #include "core/sha256.hpp"
+#include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
@@ -234,7 +235,7 @@ public:
         : desk_(desk) {
         const auto trouble = begin(port);
         if (!trouble.empty())
-            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", trouble.c_str());
+            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", core::printable(trouble).c_str());
     }
     ~Viewer() override {
         desk_.contract().serve_pages(nullptr);

@@ -157,6 +157,8 @@ int main(int argc, char** argv) {
     EXPECT(hf_reply_error_code(reply) == -7 && strcmp(hf_reply_error_message(reply), "as asked") == 0);
     EXPECT(strcmp(hf_reply_json(reply), "[1]") == 0);
     hf_reply_free(reply);
+    EXPECT(hf_hold_request(hold, "deep", "{\"levels\":2000}", 60000, 0, 0, &reply) == HF_PROTOCOL);
+    EXPECT(strstr(hf_last_message(), "nested deeper than 1024 levels") != NULL);
     EXPECT(hf_hold_request(hold, "sleep", "{\"ms\":5000}", 50, 0, 0, &reply) == HF_TIMED_OUT);
     EXPECT(hf_hold_request(hold, "echo", "not json", 50, 0, 0, &reply) == HF_INVALID_ARGUMENT);
 

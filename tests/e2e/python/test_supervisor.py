@@ -7,6 +7,7 @@ import gc
 import os
 import pathlib
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -185,6 +186,34 @@ class Supervisor(HoldfastTest):
         with self.assertRaisesRegex(holdfast.GaveUp, "No such file or directory") as gave_up:
             self.supervisor.hold(["/nonexistent/helper"]).request("echo")
         self.assertEqual(gave_up.exception.code, holdfast.ErrorCode.GAVE_UP)
+
+    def test_what_is_nested_too_deep_is_an_error_with_a_sentence(self) -> None:
+        """In the library, and in the interpreter, whose bound is lower: neither a time-out nor a bare RecursionError."""
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        for levels in (1025, 100_000):
+            with self.assertRaisesRegex(holdfast.HoldfastError, "nested deeper than 1024 levels") as deep:
+                hold.request("deep", {"levels": levels}, timeout=60)
+            self.assertEqual(deep.exception.code, holdfast.ErrorCode.PROTOCOL)
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(200)
+        try:
+            with self.assertRaisesRegex(holdfast.HoldfastError, "nested deeper than this interpreter reads") as low:
+                hold.request("deep", {"levels": 1000}, timeout=60)
+        finally:
+            sys.setrecursionlimit(limit)
+        self.assertEqual(low.exception.code, holdfast.ErrorCode.PROTOCOL)
+        loop: list = []
+        loop.append(loop)
+        with self.assertRaisesRegex(holdfast.InvalidArgument, "cannot be written as JSON"):
+            hold.request("echo", loop)
+        nested: list = []
+        for _ in range(100_000):
+            nested = [nested]
+        with self.assertRaisesRegex(holdfast.InvalidArgument, "cannot be written as JSON|levels deep"):
+            hold.request("echo", nested)
+        while nested:  # without recursion, as its own destruction may have it
+            nested = nested[0]
+        self.assertEqual(hold.request("deep", {"levels": 3}), [[[]]])
 
     def test_a_value_of_the_wrong_kind_is_told(self) -> None:
         """And not left out, or cut at its first NUL."""

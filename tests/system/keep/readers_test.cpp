@@ -26,7 +26,7 @@ const std::vector<Look> looks{
     {{"ps"}},
     {{"ps", "--json", "--tree"}},
     {{"ps", "--watch"}, true},
-    {{"top"}, true},
+    {{"top"}},
     {{"slots"}},
     {{"slots", "--json"}},
     {{"slots", "--watch"}, true},
@@ -155,6 +155,125 @@ TEST_F(Readers, WhoFollowsEventsBeforeTheFirstHearsTheFirst) {
     EXPECT_NE(line->find("\"spawned\""), std::string::npos) << *line;
     child->signal(SIGTERM);
     EXPECT_TRUE(child->wait_ended(Deadline::in(patience)));
+}
+
+// As a user who may not read the home: root may read everything, so as root it is another user.
+class UnreadableHome : public Readers {
+protected:
+    UnreadableHome() {
+        if (::geteuid() == 0) {
+            EXPECT_EQ(::chown(visitors.path().c_str(), 65534, 65534), 0);
+        }
+        for (const char* name : {"holdfast", "holdfast-memory"}) {
+            fs::copy_file(program(name), visitors.file(name));
+            EXPECT_EQ(::chmod(visitors.file(name).c_str(), 0755), 0);
+        }
+    }
+    Finished visit(const Words& words) const {
+        SpawnSpec spec = command(words);
+        spec.argv[0] = visitors.file("holdfast");
+        if (::geteuid() == 0)
+            spec.argv.insert(spec.argv.begin(),
+                             {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
+        auto done = run_to_end(spec, Deadline::in(patience));
+        EXPECT_TRUE(done) << text_of(words) << ": " << done.error().message;
+        return done ? std::move(*done) : Finished{};
+    }
+    void expect_all_say_so(const std::vector<Words>& commands) const {
+        for (const Words& words : commands) {
+            const auto done = visit(words);
+            EXPECT_TRUE(done.status.exited_with(77))
+                << text_of(words) << ": " << to_string(done.status) << done.out << done.err;
+            EXPECT_NE(done.err.find("ermission denied"), std::string::npos) << text_of(words) << done.err;
+            EXPECT_NE(done.err.find(place), std::string::npos)
+                << "it is named: " << text_of(words) << done.err;
+            EXPECT_EQ(done.out, "") << text_of(words);
+        }
+    }
+    TempDir visitors;
+};
+
+const std::vector<Words> of_helpers{
+    {"ps"},          {"ps", "--json"},  {"ps", "--watch"},          {"top"},
+    {"stop", "one"}, {"stop", "--all"}, {"stop", "--session", "s"}, {"logs", "one"}};
+
+TEST_F(UnreadableHome, G11IsAnErrorAndNotAHomeWithNothingInIt) {
+    fs::create_directory(place);
+    ASSERT_EQ(::chmod(place.c_str(), ::geteuid() == 0 ? 0700 : 0), 0);
+    expect_all_say_so(of_helpers);
+    expect_all_say_so({{"slots"},
+                       {"slots", "--watch"},
+                       {"status", "one"},
+                       {"wait", "one", "--for", "free"},
+                       {"events"},
+                       {"events", "--follow"},
+                       {"run", "--", "true"},
+                       {"run", "--slot", "one", "--", "true"},
+                       {"memory", "status"},
+                       {"memory", "search", "x"},
+                       {"memory", "export"},
+                       {"memory", "check"},
+                       {"memory", "sessions"},
+                       {"hermes", "status", "--home", place + "/hermes"}});
+    ASSERT_EQ(::chmod(place.c_str(), 0700), 0);
+}
+
+// The directory of the helpers, with a name for each; once none of it can be read, once only the names.
+TEST_F(UnreadableHome, G11NorAreHelpersThatCannotBeSeen) {
+    const auto ran = run_to_end(command({"run", "--name", "one", "--", "/bin/true"}), Deadline::in(patience));
+    ASSERT_TRUE(ran && ran->status.exited_with(0));
+    std::string helpers;
+    for (const auto& one : fs::recursive_directory_iterator(place))
+        if (one.path().filename() == "helpers")
+            helpers = one.path();
+    ASSERT_FALSE(helpers.empty());
+    for (const auto& one : fs::recursive_directory_iterator(place))
+        ASSERT_EQ(::chmod(one.path().c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(place.c_str(), 0755), 0);
+    for (fs::path above = fs::path(place).parent_path(); above == home.path(); above = above.parent_path())
+        ASSERT_EQ(::chmod(above.c_str(), 0755), 0);
+    ASSERT_TRUE(visit({"ps"}).status.exited_with(0)) << "what may be read is";
+    for (const mode_t mode : {0700U, 0744U}) {
+        ASSERT_EQ(::chmod(helpers.c_str(), ::geteuid() == 0 ? mode : mode & 0444), 0);
+        expect_all_say_so(of_helpers);
+    }
+    ASSERT_EQ(::chmod(helpers.c_str(), 0700), 0);
+}
+
+// A picture for a script or a file, and not one after the other without end.
+TEST_F(Readers, TopWithoutATerminalPrintsOnce) {
+    SpawnSpec spec = command(Words{"run", "--name", "one", "--"} + home.animal("timer_holder"));
+    spec.in = Stdio::pipe;
+    auto running = Child::spawn(spec);
+    ASSERT_TRUE(running);
+    ASSERT_TRUE(running->out().read_line(Deadline::in(patience)));
+    const auto top = run_to_end(command({"top"}), Deadline::in(patience));
+    ASSERT_TRUE(top) << top.error().message;
+    EXPECT_TRUE(top->status.exited_with(0)) << top->err;
+    EXPECT_TRUE(top->out.starts_with("1 helpers")) << top->out;
+    EXPECT_EQ(count(top->out, "timer_holder"), 1U) << top->out;
+    EXPECT_EQ(top->out.find('\033'), std::string::npos);
+}
+
+// What there is, is stopped, whatever else was asked for.
+TEST_F(Readers, StopOfSeveralNamesStopsWhatThereIsAndNamesTheRest) {
+    for (const bool as_json : {false, true}) {
+        SpawnSpec spec = command(Words{"run", "--name", "one", "--"} + home.animal("timer_holder"));
+        spec.in = Stdio::pipe;
+        auto running = Child::spawn(spec);
+        ASSERT_TRUE(running);
+        ASSERT_TRUE(running->out().read_line(Deadline::in(patience)));
+        const auto stopped = run_to_end(
+            command(Words{"stop", "nosuch", "one", "norsuch"} + (as_json ? Words{"--json"} : Words{})),
+            Deadline::in(patience));
+        ASSERT_TRUE(stopped) << stopped.error().message;
+        EXPECT_TRUE(stopped->status.exited_with(3)) << to_string(stopped->status) << stopped->err;
+        EXPECT_NE(stopped->err.find("\"nosuch\""), std::string::npos) << stopped->err;
+        EXPECT_NE(stopped->err.find("\"norsuch\""), std::string::npos) << stopped->err;
+        EXPECT_EQ(count(stopped->out, as_json ? "\"stopped\":true" : "stopped one"), 1U) << stopped->out;
+        EXPECT_EQ(count(stopped->out, "\"stopped\":false"), as_json ? 2U : 0U) << stopped->out;
+        EXPECT_TRUE(running->wait_ended(Deadline::in(patience)));
+    }
 }
 
 } // namespace

@@ -193,6 +193,31 @@ TEST_F(Adopt, TheUserMayVouchByTheCommandLine) {
     EXPECT_TRUE(run_with(number, {"--adopt-match", "("}).status.exited_with(64));
 }
 
+TEST_F(Adopt, AProcessThatRunsAnotherCommandThanTheFileNamesIsNamedAndLeftAlone) {
+    auto other = stranger();
+    const auto naming = [&](const std::string& argv) {
+        return "{\"pid\":" + std::to_string(other.pid()) + ",\"start_time\":" + start_ticks(other.pid()) +
+               ",\"argv\":" + argv + "}";
+    };
+    const auto ran = run_with(naming("[\"bridge\",\"--port\",\"1\"]"), {"--if-held", "replace"});
+    EXPECT_TRUE(ran.status.exited_with(0)) << ran.err;
+    for (const std::string& part : {std::to_string(other.pid()), std::string("term_ignorer"),
+                                    std::string("bridge --port 1"), std::string("--adopt-match")})
+        EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+    EXPECT_TRUE(other.alive());
+    // Its own command is a proof; and whoever knows better may say so.
+    std::string argv;
+    for (const std::string& word : home.command_of("zoo/term_ignorer", {}).argv)
+        argv += (argv.empty() ? "[\"" : ",\"") + word + "\"";
+    EXPECT_TRUE(run_with(naming(argv + "]")).status.exited_with(69));
+    EXPECT_TRUE(run_with(naming("[\"bridge\"]"), {"--adopt-match", "no-such-thing"}).status.exited_with(0));
+    EXPECT_TRUE(other.alive());
+    EXPECT_TRUE(run_with(naming("[\"bridge\"]"),
+                         {"--if-held", "replace", "--grace", "50ms", "--adopt-match", "zoo/term_ignorer"})
+                    .status.exited_with(0));
+    EXPECT_FALSE(other.alive());
+}
+
 TEST_F(Adopt, AnotherUsersProcessIsAliveAndNotOurs) {
     if (::geteuid() != 0)
         GTEST_SKIP() << "needs root, to be somebody else";

@@ -259,5 +259,97 @@ TEST(McpTools, null_is_no_argument_and_a_whole_number_may_have_a_point) {
     EXPECT_EQ(tool("search", R"({"query":"ferry","limit":1e3})"), "error: limit is out of range");
 }
 
+std::string modern(const std::string& id, const std::string& method, const std::string& more = "") {
+    return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method +
+           R"(","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)" +
+           R"("io.modelcontextprotocol/clientCapabilities":{}})" + more + "}}";
+}
+
+std::string line_for(MemoryProcess& memory, const std::string& line) {
+    memory.write(line + "\n");
+    return memory.line().value_or("");
+}
+
+// Any string or number is an id, and its sender looks for the same characters.
+TEST(McpIds, come_back_as_they_were_sent) {
+    const TempHome home;
+    for (const bool mcp : {true, false}) {
+        MemoryProcess memory(home.path(),
+                             mcp ? std::vector<std::string>{"--mcp"} : std::vector<std::string>{});
+        if (mcp)
+            agree_on(memory, "2025-03-26");
+        const std::string method = mcp ? "ping" : "core.health";
+        for (const std::string id :
+             {"1.5", "1e3", "-0", "1.0", "18446744073709551616", "-9223372036854775809", "0.1e-7", "1E400",
+              "\"\"", R"("a\u0041\ud83d\ude00\"b")", R"("\udce9")", "123456789012345678901234567890.5"}) {
+            for (const std::string& request :
+                 {R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + "\"}",
+                  R"({"method":")" + method + R"(", "\u0069d" : )" + id + R"( ,"jsonrpc":"2.0"})",
+                  R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"frobnicate"})",
+                  R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":[]})"}) {
+                const auto answer = line_for(memory, request);
+                EXPECT_TRUE(answer.starts_with(R"({"jsonrpc":"2.0","id":)" + id + ",\"")) << request << '\n'
+                                                                                          << answer;
+            }
+        }
+        // What is no id is answered as nobody's.
+        for (const char* id : {"null", "true", "{}", "[1]"})
+            EXPECT_TRUE(line_for(memory, R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":")" +
+                                             method + "\"}")
+                            .starts_with(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600)"));
+        // Deeper than it is taken, a request has an id all the same.
+        const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+        EXPECT_TRUE(line_for(memory, R"({"jsonrpc":"2.0","method":")" + method + R"(","params":{"a":)" +
+                                         deep + R"(},"id":7.5})")
+                        .starts_with(R"({"jsonrpc":"2.0","id":7.5,"error":{"code":-32600)"));
+    }
+    MemoryProcess memory(home.path(), {"--mcp"});
+    agree_on(memory, "2025-03-26");
+    const auto batch = line_for(memory, "[" + ping("1.50") + " , " + ping("1e3") + "]");
+    EXPECT_NE(batch.find(R"("id":1.50,)"), std::string::npos) << batch;
+    EXPECT_NE(batch.find(R"("id":1e3,)"), std::string::npos) << batch;
+}
+
+TEST(McpRequests, with_parameters_that_mean_nothing_are_refused) {
+    const TempHome home;
+    MemoryProcess memory(home.path(), {"--mcp"});
+    const auto code = [&](const std::string& line) -> std::int64_t {
+        const auto answer = ask(memory, line);
+        const auto* error = answer.as_object().if_contains("error");
+        return error != nullptr ? error->at("code").as_int64() : 0;
+    };
+    for (const char* version : {"5", "null", "[]", "{}", "true"})
+        EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":)" +
+                       std::string(version) +
+                       R"(,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}})"),
+                  -32602)
+            << version;
+    EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}})"), -32602);
+    agree_on(memory, "2025-06-18");
+    for (const std::string method : {"tools/list", "resources/list", "resources/templates/list"}) {
+        for (const std::string cursor : {"\"junk\"", "\"\"", "5", "{}"}) {
+            EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":2,"method":")" + method + R"(","params":{"cursor":)" +
+                           cursor + "}}"),
+                      -32602)
+                << method << cursor;
+            EXPECT_EQ(code(modern("3", method, ",\"cursor\":" + cursor)), -32602) << method << cursor;
+        }
+        EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":2,"method":")" + method + R"(","params":{}})"), 0);
+        EXPECT_EQ(code(modern("3", method)), 0);
+    }
+    EXPECT_EQ(code(modern("4", "subscriptions/listen")), -32602);
+    EXPECT_EQ(code(modern("4", "subscriptions/listen", R"(,"notifications":[])")), -32602);
+    // And with them the subscription has the id as it was written.
+    memory.write(modern("4.50", "subscriptions/listen", R"(,"notifications":{})") + "\n");
+    for (const char* what : {"notifications/subscriptions/acknowledged", R"("id":4.50,)"}) {
+        const auto line = memory.line().value_or("");
+        EXPECT_NE(line.find(what), std::string::npos) << line;
+        EXPECT_NE(line.find(R"("io.modelcontextprotocol/subscriptionId":4.50)"), std::string::npos) << line;
+        boost::system::error_code torn;
+        (void)json::parse(line, torn);
+        EXPECT_FALSE(torn) << line;
+    }
+}
+
 } // namespace
 } // namespace holdfast::test

@@ -63,6 +63,20 @@ TEST_F(SupervisorTest, AnAnswerOf64MebibytesFailsItsRequestAndHarmsNothing) {
     EXPECT_EQ(hold->status().starts, 1U);
 }
 
+TEST_F(SupervisorTest, AnAnswerThatIsNestedTooDeepIsAnErrorAtOnce) {
+    Supervisor supervisor = make();
+    auto hold = supervisor.hold(helper());
+    for (const char* params : {R"({"levels":1025})", R"({"levels":1025,"last":1})", R"({"levels":500000})"}) {
+        const auto reply = hold->request("deep", params);
+        ASSERT_FALSE(reply) << params;
+        EXPECT_EQ(reply.error().code, Errc::protocol) << reply.error().message;
+        EXPECT_NE(reply.error().message.find("nested deeper than 1024 levels"), std::string::npos)
+            << reply.error().message;
+    }
+    EXPECT_EQ(text_of(hold->request("deep", R"({"levels":3})")), "[[[]]]");
+    EXPECT_EQ(hold->status().starts, 1U);
+}
+
 TEST_F(SupervisorTest, ManyThreadsAskAtOnceAndEachGetsItsOwn) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());

@@ -65,6 +65,32 @@ TEST(PidFile, SecondsProveToWithinTwo) {
         EXPECT_EQ(judge_pid_file(started(unix_start + off), 5000, unix_start), PidFileProof::recycled) << off;
 }
 
+using Words = std::vector<std::string>;
+
+TEST(PidFile, TheCommandThatAFileNamesIsFoundInTheCommandLine) {
+    EXPECT_TRUE(runs_command({}, {"anything"}));
+    EXPECT_TRUE(runs_command({"bridge", "--port", "1"}, {"bridge", "--port", "1"}));
+    EXPECT_TRUE(runs_command({"/opt/x/bridge", "run"}, {"python3", "/usr/bin/bridge", "run"}));
+    EXPECT_TRUE(runs_command({"bridge"}, {"holdfast", "run", "--slot", "b", "--", "./bridge"}));
+    EXPECT_TRUE(runs_command({"/lib/py/hermes_cli/main.py", "gateway"},
+                             {"python3", "-m", "hermes_cli.main", "gateway"}));
+    EXPECT_TRUE(runs_command({"/lib/py/bridge/__main__.py"}, {"python3", "-m", "bridge"}));
+}
+
+TEST(PidFile, AnotherCommandIsNotIt) {
+    for (const Words& line : std::vector<Words>{{},
+                                                {""},
+                                                {"sleep", "60"},
+                                                {"bridge"},
+                                                {"bridge", "--port", "2"},
+                                                {"bridge", "--port", "1", "more"},
+                                                {"other-bridge", "--port", "1"},
+                                                {"sh", "-c", "bridge --port 1"}})
+        EXPECT_FALSE(runs_command({"bridge", "--port", "1"}, line));
+    EXPECT_FALSE(runs_command({"/lib/main.py"}, {"python3", "-m", "domain"}));
+    EXPECT_FALSE(runs_command({""}, {""}));
+}
+
 TEST(PidFile, AProcessThatIsYoungerThanTheFileDidNotWriteIt) {
     const PidFileEntry plain{.pid = 4711, .start_time = {}, .argv = {}, .kind = {}};
     EXPECT_TRUE(may_have_written(plain, 5000, unix_start, unix_start + 60));
