@@ -15,8 +15,8 @@ enum class Form {
     attached,     // -pPASSWORD only: a blank behind it means that the program asks
     user_colon,   // -u USER:PASSWORD
     user_percent, // -U USER%PASSWORD
-    pass_colon,   // -passin pass:PASSWORD; behind another word than pass it is the name of a file or a variable
-    login,        // as value, behind the subcommand login
+    pass_colon, // -passin pass:PASSWORD; behind another word than pass it is the name of a file or a variable
+    login,      // as value, behind the subcommand login
 };
 
 struct Option {
@@ -29,15 +29,15 @@ struct Option {
 constexpr std::array options = {
     Option{"7z", "-p", Form::attached}, // 7-Zip, command line help: -p{Password}
     Option{"7za", "-p", Form::attached},
-    Option{"az", "-p", Form::login},           // Azure CLI reference: az login
-    Option{"buildah", "-p", Form::login},      // buildah-login(1)
-    Option{"curl", "-u", Form::user_colon},    // curl(1): -u, --user <user:password>
+    Option{"az", "-p", Form::login},        // Azure CLI reference: az login
+    Option{"buildah", "-p", Form::login},   // buildah-login(1)
+    Option{"curl", "-u", Form::user_colon}, // curl(1): -u, --user <user:password>
     Option{"curl", "--user", Form::user_colon},
     Option{"curl", "-U", Form::user_colon}, // curl(1): -U, --proxy-user
     Option{"curl", "--proxy-user", Form::user_colon},
-    Option{"docker", "-p", Form::login},       // Docker CLI reference: docker login
-    Option{"helm", "-p", Form::login},         // Helm reference: helm registry login
-    Option{"http", "-a", Form::user_colon},    // HTTPie documentation: --auth, -a
+    Option{"docker", "-p", Form::login},    // Docker CLI reference: docker login
+    Option{"helm", "-p", Form::login},      // Helm reference: helm registry login
+    Option{"http", "-a", Form::user_colon}, // HTTPie documentation: --auth, -a
     Option{"http", "--auth", Form::user_colon},
     Option{"https", "-a", Form::user_colon},
     Option{"https", "--auth", Form::user_colon},
@@ -57,18 +57,18 @@ constexpr std::array options = {
     Option{"mysqldump", "-p", Form::attached},
     Option{"mysqlimport", "-p", Form::attached},
     Option{"mysqlsh", "-p", Form::attached},
-    Option{"nerdctl", "-p", Form::login},           // nerdctl command reference: nerdctl login
-    Option{"oc", "-p", Form::login},                // OpenShift CLI reference: oc login
-    Option{"openssl", "-pass", Form::pass_colon},   // openssl-passphrase-options(1): pass:password
+    Option{"nerdctl", "-p", Form::login},         // nerdctl command reference: nerdctl login
+    Option{"oc", "-p", Form::login},              // OpenShift CLI reference: oc login
+    Option{"openssl", "-pass", Form::pass_colon}, // openssl-passphrase-options(1): pass:password
     Option{"openssl", "-passin", Form::pass_colon},
     Option{"openssl", "-passout", Form::pass_colon},
-    Option{"podman", "-p", Form::login},       // podman-login(1)
-    Option{"redis-cli", "-a", Form::value},    // Redis documentation, redis-cli: -a <password>
-    Option{"skopeo", "-p", Form::login},       // skopeo-login(1)
+    Option{"podman", "-p", Form::login},           // podman-login(1)
+    Option{"redis-cli", "-a", Form::value},        // Redis documentation, redis-cli: -a <password>
+    Option{"skopeo", "-p", Form::login},           // skopeo-login(1)
     Option{"smbclient", "-U", Form::user_percent}, // smbclient(1): -U username[%password]
-    Option{"sshpass", "-p", Form::value},      // sshpass(1): -ppassword
-    Option{"unzip", "-P", Form::value},        // unzip(1): -P password
-    Option{"zip", "-P", Form::value},          // zip(1): -P password
+    Option{"sshpass", "-p", Form::value},          // sshpass(1): -ppassword
+    Option{"unzip", "-P", Form::value},            // unzip(1): -P password
+    Option{"zip", "-P", Form::value},              // zip(1): -P password
 };
 
 constexpr std::size_t longest = 256; // of a password; more is none, and is not searched for its end
@@ -87,7 +87,8 @@ std::string_view word_at(std::string_view rest) {
 // Where the value begins that follows an option: behind blanks, or quotes and commas where the words stand in
 // a list.
 std::size_t past_separators(std::string_view rest, std::size_t at) {
-    while (at < rest.size() && (is_blank(rest[at]) || is_quote(rest[at]) || rest[at] == ',' || rest[at] == '\\'))
+    while (at < rest.size() &&
+           (is_blank(rest[at]) || is_quote(rest[at]) || rest[at] == ',' || rest[at] == '\\'))
         ++at;
     return at;
 }
@@ -159,7 +160,8 @@ bool is_typed(const Option& option, std::string_view typed) {
 constexpr auto beginnings = [] {
     std::array<bool, std::size_t{1} << 16U> known{};
     for (const auto& one : options)
-        known.at(static_cast<unsigned char>(one.command[0]) * 256U + static_cast<unsigned char>(one.command[1])) = true;
+        known.at(static_cast<unsigned char>(one.command[0]) * 256U +
+                 static_cast<unsigned char>(one.command[1])) = true;
     return known;
 }();
 
@@ -196,9 +198,11 @@ void CommandLine::pass(std::string_view text, std::size_t at) {
     if (name_.empty())
         return;
     const char c = text[at];
-    const bool goes_on = at > 0 && (text[at - 1] == '\\' || (at > 1 && text[at - 1] == '\r' && text[at - 2] == '\\'));
+    const bool goes_on =
+        at > 0 && (text[at - 1] == '\\' || (at > 1 && text[at - 1] == '\r' && text[at - 2] == '\\'));
     if (c == ';' || c == '|' || (c == '&' && at + 1 < text.size() && text[at + 1] == '&') ||
-        (c == '\n' && !goes_on) || (c == 'n' && at > 0 && text[at - 1] == '\\' && (at < 2 || text[at - 2] != '\\')))
+        (c == '\n' && !goes_on) ||
+        (c == 'n' && at > 0 && text[at - 1] == '\\' && (at < 2 || text[at - 2] != '\\')))
         name_ = {};
 }
 
@@ -208,7 +212,8 @@ CommandSecret CommandLine::word(std::string_view text, std::size_t at) {
         note_name(rest);
         return {};
     }
-    if (name_.empty() || at == 0 || (!is_blank(text[at - 1]) && !is_quote(text[at - 1]) && text[at - 1] != '\n'))
+    if (name_.empty() || at == 0 ||
+        (!is_blank(text[at - 1]) && !is_quote(text[at - 1]) && text[at - 1] != '\n'))
         return {};
     const auto typed = word_at(rest.substr(0, longest));
     for (const auto& option : options)

@@ -23,7 +23,9 @@ std::size_t hidden_at(std::string_view text, std::size_t at) {
             return (byte(2) >= 0x8B && byte(2) <= 0x8F) || (byte(2) >= 0xAA && byte(2) <= 0xAE) ? 3 : 0;
         return byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF ? 3 : 0;
     case 0xEF: // U+FE00 to U+FE0F, variation selectors; U+FEFF, zero-width no-break space
-        return (byte(1) == 0xB8 && byte(2) >= 0x80 && byte(2) <= 0x8F) || (byte(1) == 0xBB && byte(2) == 0xBF) ? 3 : 0;
+        return (byte(1) == 0xB8 && byte(2) >= 0x80 && byte(2) <= 0x8F) || (byte(1) == 0xBB && byte(2) == 0xBF)
+                   ? 3
+                   : 0;
     default:
         return 0;
     }

@@ -1,5 +1,5 @@
-// Characters that are not seen (zero-width and soft ones, direction marks): a secret with one inside is the same
-// secret to whoever copies it, and no longer the same to who looks for it.
+// Characters that are not seen (zero-width and soft ones, direction marks): a secret with one inside is the
+// same secret to whoever copies it, and no longer the same to who looks for it.
 #pragma once
 
 #include <cstddef>

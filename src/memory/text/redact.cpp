@@ -87,8 +87,8 @@ private:
         return at;
     }
 
-    // The end of the run of such characters that begins at `at`. Many words of one run may ask, so it is walked
-    // through once: the time would grow with the square of the text otherwise.
+    // The end of the run of such characters that begins at `at`. Many words of one run may ask, so it is
+    // walked through once: the time would grow with the square of the text otherwise.
     struct Run {
         bool (*accept)(char);
         std::size_t begin = 0;
@@ -147,9 +147,10 @@ private:
             const auto length = end_of(values_, begin) - begin;
             const auto value = rest().substr(scheme.word.size(), length);
             const bool meant =
-                in_header() ? length >= 8 && !value.starts_with('$')
-                            : scheme.word == "bearer " && length >= 16 &&
-                                  std::ranges::any_of(judged(value), [](char c) { return c >= '0' && c <= '9'; });
+                in_header()
+                    ? length >= 8 && !value.starts_with('$')
+                    : scheme.word == "bearer " && length >= 16 &&
+                          std::ranges::any_of(judged(value), [](char c) { return c >= '0' && c <= '9'; });
             if (meant)
                 return replace(scheme.word.size(), length, scheme.kind);
         }
@@ -254,7 +255,8 @@ private:
     [[nodiscard]] bool number_in_json(std::string_view name, std::size_t name_end, std::size_t at,
                                       std::size_t length) const {
         return length >= 4 && past_quotes(name_end) > name_end && is_password_name(name) &&
-               std::ranges::all_of(judged(text_.substr(at, length)), [](char c) { return c >= '0' && c <= '9'; }) &&
+               std::ranges::all_of(judged(text_.substr(at, length)),
+                                   [](char c) { return c >= '0' && c <= '9'; }) &&
                text_[at - 1] != '"' && text_[at - 1] != '\'';
     }
 
@@ -262,7 +264,8 @@ private:
     // of YAML. In code what is assigned is followed by a sign, or a call.
     [[nodiscard]] bool stands_alone(std::string_view name, std::size_t name_end, std::size_t opening,
                                     std::size_t at, std::size_t length) const {
-        if (at != opening || !(is_password_name(name) || is_pass(name)) || !is_password_alone(judged(text_.substr(at, length))))
+        if (at != opening || !(is_password_name(name) || is_pass(name)) ||
+            !is_password_alone(judged(text_.substr(at, length))))
             return false;
         if (is_pass(name) && !is_password_under_pass(text_.substr(at, length)))
             return false;

@@ -26,21 +26,21 @@ constexpr std::array places = {"process", "self",    "this", "config", "cfg",   
                                "user",    "context", "ctx",  "app",    "secrets", "vault",    "vars",
                                "var",     "local",   "data", "props",  "state",   "environ",  "module"};
 // What forms, schemas and settings say in place of a password.
-constexpr std::array stand_ins = {"string",   "text",      "str",      "null",   "none",     "nil",
-                                  "required", "optional",  "true",     "false",  "password", "hidden",
-                                  "secret",   "redacted",  "changeme", "unset",  "missing",  "invalid",
-                                  "empty",    "incorrect", "wrong",    "prompt", "input",    "varchar",
-                                  "any",      "object",    "boolean",  "number",
-                                  "float",    "double",    "integer",  "bytes"};
+constexpr std::array stand_ins = {
+    "string",  "text",    "str",      "null",      "none",   "nil",      "required", "optional",
+    "true",    "false",   "password", "hidden",    "secret", "redacted", "changeme", "unset",
+    "missing", "invalid", "empty",    "incorrect", "wrong",  "prompt",   "input",    "varchar",
+    "any",     "object",  "boolean",  "number",    "float",  "double",   "integer",  "bytes"};
 // What stands under "pass" where tests, filters or roads are meant.
-constexpr std::array outcomes = {"pass",  "passed", "fail",    "failed", "failing", "skip",  "skipped",
-                                 "error", "errors", "warning", "partial", "always", "never", "through"};
+constexpr std::array outcomes = {"pass",  "passed", "fail",    "failed",  "failing", "skip",  "skipped",
+                                 "error", "errors", "warning", "partial", "always",  "never", "through"};
 // Before "pass": it is not a password then.
 constexpr std::array kinds_of_pass = {
-    "first",  "second", "third",  "last",   "next",  "final", "single", "one",    "two",   "each",  "every",
-    "this",   "per",    "boarding", "season", "day", "ski",   "bus",    "train",  "rail",  "hall",  "press",
-    "by",     "band",   "high",   "low",    "render", "test", "tests",  "mountain", "free", "travel", "city",
-    "museum", "visitor", "the",   "a",      "should", "must", "to",     "will",   "can",   "not",   "all"};
+    "first", "second", "third",    "last",  "next",     "final",  "single", "one",     "two",
+    "each",  "every",  "this",     "per",   "boarding", "season", "day",    "ski",     "bus",
+    "train", "rail",   "hall",     "press", "by",       "band",   "high",   "low",     "render",
+    "test",  "tests",  "mountain", "free",  "travel",   "city",   "museum", "visitor", "the",
+    "a",     "should", "must",     "to",    "will",     "can",    "not",    "all"};
 
 bool is_alpha(char c) {
     return std::isalpha(static_cast<unsigned char>(c)) != 0;
@@ -159,14 +159,15 @@ bool is_pass_of_prose(std::string_view before) {
 
 bool is_password_under_pass(std::string_view value) {
     const auto word = folded(value);
-    return !std::ranges::all_of(value, [](char c) { return is_digit(c) || c == '.' || c == '%' || c == '/'; }) &&
-           std::ranges::none_of(outcomes, [&](std::string_view known) { return word == known; });
+    return !std::ranges::all_of(value, [](char c) {
+        return is_digit(c) || c == '.' || c == '%' || c == '/';
+    }) && std::ranges::none_of(outcomes, [&](std::string_view known) { return word == known; });
 }
 
 bool is_password_given(std::string_view value) {
     const bool named = value.starts_with('$') && std::ranges::all_of(value.substr(1), [](char c) {
-        return is_alpha(c) || is_digit(c) || c == '_';
-    });
+                           return is_alpha(c) || is_digit(c) || c == '_';
+                       });
     return words_in(value) > 0 && !named && !stands_for_one(value);
 }
 
