@@ -1,12 +1,15 @@
 #include "memory/text/redact.hpp"
 
 #include "core/text.hpp"
+#include "memory/text/command_secrets.hpp"
+#include "memory/text/hidden_letters.hpp"
 #include "memory/text/secret_shapes.hpp"
 #include "memory/text/secret_values.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <vector>
 
 namespace holdfast::memory {
 
@@ -52,12 +55,15 @@ public:
     Redacted run_all() {
         while (at_ < text_.size()) {
             cookies_ = cookies_ && text_[at_] != '\n';
-            if (!(at_word_start() && (token() || credentials() || assignment() || unnamed())) &&
+            command_.pass(text_, at_);
+            if (!(at_word_start() && (option() || token() || credentials() || assignment() || unnamed())) &&
                 !key_block() && !url_password() && !assignment_to_foreign_name())
                 out_ += text_[at_++];
         }
         return {std::move(out_), count_};
     }
+    // What was replaced by run_all(), in order.
+    [[nodiscard]] const std::vector<Cut>& cuts() const { return cuts_; }
 
 private:
     [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
@@ -81,8 +87,8 @@ private:
         return at;
     }
 
-    // The end of the run of such characters that begins at `at`. Many words of one run may ask, so it is walked
-    // through once: the time would grow with the square of the text otherwise.
+    // The end of the run of such characters that begins at `at`. Many words of one run may ask, so it is
+    // walked through once: the time would grow with the square of the text otherwise.
     struct Run {
         bool (*accept)(char);
         std::size_t begin = 0;
@@ -99,9 +105,15 @@ private:
     bool replace(std::size_t keep, std::size_t length, std::string_view kind) {
         out_ += text_.substr(at_, keep);
         out_ += cat("[redacted:", kind, "]");
+        cuts_.push_back({at_ + keep, at_ + keep + length, cat("[redacted:", kind, "]")});
         at_ += keep + length;
         ++count_;
         return true;
+    }
+
+    bool option() {
+        const auto found = command_.word(text_, at_);
+        return found.length > 0 && replace(found.keep, found.length, "password");
     }
 
     bool token() {
@@ -135,9 +147,10 @@ private:
             const auto length = end_of(values_, begin) - begin;
             const auto value = rest().substr(scheme.word.size(), length);
             const bool meant =
-                in_header() ? length >= 8 && !value.starts_with('$')
-                            : scheme.word == "bearer " && length >= 16 &&
-                                  std::ranges::any_of(judged(value), [](char c) { return c >= '0' && c <= '9'; });
+                in_header()
+                    ? length >= 8 && !value.starts_with('$')
+                    : scheme.word == "bearer " && length >= 16 &&
+                          std::ranges::any_of(judged(value), [](char c) { return c >= '0' && c <= '9'; });
             if (meant)
                 return replace(scheme.word.size(), length, scheme.kind);
         }
@@ -190,6 +203,8 @@ private:
         const auto name_end = end_of_name();
         if (name_end == at_)
             return flag() || element();
+        if (is_pass(text_.substr(at_, name_end - at_)) && is_pass_of_prose(text_.substr(0, at_)))
+            return false;
         return value_under(text_.substr(at_, name_end - at_), name_end);
     }
 
@@ -228,6 +243,7 @@ private:
             // In quotes like those of its name: JSON stays JSON.
             const auto quotes = text_.substr(name_end, past_quotes(name_end) - name_end);
             out_ += cat(text_.substr(at_, at - at_), quotes, "[redacted:secret]", quotes);
+            cuts_.push_back({at, at + length, cat(quotes, "[redacted:secret]", quotes)});
             at_ = at + length;
             ++count_;
             return true;
@@ -239,7 +255,8 @@ private:
     [[nodiscard]] bool number_in_json(std::string_view name, std::size_t name_end, std::size_t at,
                                       std::size_t length) const {
         return length >= 4 && past_quotes(name_end) > name_end && is_password_name(name) &&
-               std::ranges::all_of(judged(text_.substr(at, length)), [](char c) { return c >= '0' && c <= '9'; }) &&
+               std::ranges::all_of(judged(text_.substr(at, length)),
+                                   [](char c) { return c >= '0' && c <= '9'; }) &&
                text_[at - 1] != '"' && text_[at - 1] != '\'';
     }
 
@@ -247,7 +264,10 @@ private:
     // of YAML. In code what is assigned is followed by a sign, or a call.
     [[nodiscard]] bool stands_alone(std::string_view name, std::size_t name_end, std::size_t opening,
                                     std::size_t at, std::size_t length) const {
-        if (at != opening || !is_password_name(name) || !is_password_alone(judged(text_.substr(at, length))))
+        if (at != opening || !(is_password_name(name) || is_pass(name)) ||
+            !is_password_alone(judged(text_.substr(at, length))))
+            return false;
+        if (is_pass(name) && !is_password_under_pass(text_.substr(at, length)))
             return false;
         const char next = at + length < text_.size() ? text_[at + length] : '\n';
         if (at == name_end + sign_length(name_end) && text_[name_end] != ':')
@@ -365,13 +385,22 @@ private:
     Run values_{is_value_char};
     Run dotted_names_{is_dotted_char};
     Run encoded_{is_encoded_char};
+    CommandLine command_;
+    std::vector<Cut> cuts_;
     bool cookies_ = false; // this line is a Cookie or Set-Cookie header
 };
 
 } // namespace
 
 Redacted redact(std::string_view text) {
-    return Redactor(text).run_all();
+    auto found = Redactor(text).run_all();
+    if (!has_hidden_letters(found.text))
+        return found;
+    const auto shown = without_hidden_letters(found.text);
+    Redactor again(shown);
+    if (const auto more = again.run_all().count; more > 0)
+        return {cut_out(found.text, again.cuts()), found.count + more};
+    return found;
 }
 
 Redacted redact_member(std::string_view name, std::string_view text) {

@@ -16,7 +16,8 @@ constexpr std::array password_names = {"password",   "passwd",     "passphrase",
 constexpr std::array other_names = {"secret",        "apikey",        "token",         "accesskey",
                                     "accountkey",    "privatekey",    "authkey",       "signingkey",
                                     "clientsecret",  "secretkey",     "credentials",   "encryptionkey",
-                                    "secretkeybase", "authorization", "securitytoken", "sessiontoken"};
+                                    "secretkeybase", "authorization", "securitytoken", "sessiontoken",
+                                    "clientkeydata"}; // the last in a kubeconfig (Kubernetes: kubeconfig v1)
 // SMTP_PASS, db-pw: behind a joint, since bypass and first pass are other things.
 constexpr std::array short_names = {"_pass", "-pass", "_pw", "-pw"};
 // Where settings are read from: what stands there is the name of a secret's place.
@@ -25,11 +26,21 @@ constexpr std::array places = {"process", "self",    "this", "config", "cfg",   
                                "user",    "context", "ctx",  "app",    "secrets", "vault",    "vars",
                                "var",     "local",   "data", "props",  "state",   "environ",  "module"};
 // What forms, schemas and settings say in place of a password.
-constexpr std::array stand_ins = {"string",   "text",      "str",      "null",   "none",     "nil",
-                                  "required", "optional",  "true",     "false",  "password", "hidden",
-                                  "secret",   "redacted",  "changeme", "unset",  "missing",  "invalid",
-                                  "empty",    "incorrect", "wrong",    "prompt", "input",    "varchar",
-                                  "any",      "object",    "boolean",  "number"};
+constexpr std::array stand_ins = {
+    "string",  "text",    "str",      "null",      "none",   "nil",      "required", "optional",
+    "true",    "false",   "password", "hidden",    "secret", "redacted", "changeme", "unset",
+    "missing", "invalid", "empty",    "incorrect", "wrong",  "prompt",   "input",    "varchar",
+    "any",     "object",  "boolean",  "number",    "float",  "double",   "integer",  "bytes"};
+// What stands under "pass" where tests, filters or roads are meant.
+constexpr std::array outcomes = {"pass",  "passed", "fail",    "failed",  "failing", "skip",  "skipped",
+                                 "error", "errors", "warning", "partial", "always",  "never", "through"};
+// Before "pass": it is not a password then.
+constexpr std::array kinds_of_pass = {
+    "first", "second", "third",    "last",  "next",     "final",  "single", "one",     "two",
+    "each",  "every",  "this",     "per",   "boarding", "season", "day",    "ski",     "bus",
+    "train", "rail",   "hall",     "press", "by",       "band",   "high",   "low",     "render",
+    "test",  "tests",  "mountain", "free",  "travel",   "city",   "museum", "visitor", "the",
+    "a",     "should", "must",     "to",    "will",     "can",    "not",    "all"};
 
 bool is_alpha(char c) {
     return std::isalpha(static_cast<unsigned char>(c)) != 0;
@@ -127,7 +138,37 @@ std::size_t words_in(std::string_view value) {
 bool is_secret_name(std::string_view name) {
     const auto known = folded(name);
     return ends_with_one_of(known, password_names) || ends_with_one_of(known, other_names) ||
-           ends_with_one_of(lowered(name), short_names);
+           ends_with_one_of(lowered(name), short_names) || is_pass(name);
+}
+
+bool is_pass(std::string_view name) {
+    return folded(name) == "pass";
+}
+
+bool is_pass_of_prose(std::string_view before) {
+    const auto last = before.find_last_not_of(' ');
+    if (last == before.npos || last + 1 == before.size())
+        return false;
+    const auto word = before.substr(0, last + 1);
+    std::size_t length = 0;
+    while (length < word.size() && length < 16 && is_alpha(word[word.size() - 1 - length]))
+        ++length;
+    const auto known = lowered(word.substr(word.size() - length));
+    return std::ranges::any_of(kinds_of_pass, [&](std::string_view one) { return known == one; });
+}
+
+bool is_password_under_pass(std::string_view value) {
+    const auto word = folded(value);
+    return !std::ranges::all_of(value, [](char c) {
+        return is_digit(c) || c == '.' || c == '%' || c == '/';
+    }) && std::ranges::none_of(outcomes, [&](std::string_view known) { return word == known; });
+}
+
+bool is_password_given(std::string_view value) {
+    const bool named = value.starts_with('$') && std::ranges::all_of(value.substr(1), [](char c) {
+                           return is_alpha(c) || is_digit(c) || c == '_';
+                       });
+    return words_in(value) > 0 && !named && !stands_for_one(value);
 }
 
 bool is_password_name(std::string_view name) {
@@ -168,6 +209,8 @@ bool is_secret_under(std::string_view name, std::string_view value) {
     const auto words = words_in(value);
     if (ends_with_one_of(known, password_names))
         return words > 0 && words <= most_words && !stands_for_one(value) && !is_path(value);
+    if (is_pass(name))
+        return words == 1 && is_password_under_pass(value) && is_password_alone(value);
     return words == 1 && is_secret_name(name) && !stands_for_one(value) && looks_secret(value);
 }
 

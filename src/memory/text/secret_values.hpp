@@ -12,6 +12,18 @@ bool is_secret_name(std::string_view name);
 // The name of a password, in some languages: what stands under it need not look like a secret.
 bool is_password_name(std::string_view name);
 
+// "pass" alone: the name of a password, and a word of much else (tests, seasons, mountains).
+bool is_pass(std::string_view name);
+
+// Whether what stands before "pass" makes it something else: "boarding pass: …".
+bool is_pass_of_prose(std::string_view before);
+
+// A value that is no count and no outcome of a test.
+bool is_password_under_pass(std::string_view value);
+
+// A value behind an option that takes a password: any, unless it stands for one.
+bool is_password_given(std::string_view value);
+
 // A word that is all there is under the name of a password (DB_PASSWORD=letmein): any, unless it stands for
 // one, or is the name of a kind of value (SecretStr).
 bool is_password_alone(std::string_view value);

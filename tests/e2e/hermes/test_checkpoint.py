@@ -171,10 +171,10 @@ class Checkpoint(HermesTest):
             "import os, signal, sys; sys.path.insert(0, sys.argv[1]); import sim\n"
             "p = sim.load_provider(sys.argv[2]); p.initialize('chat', hermes_home=sys.argv[3])\n"
             "p.on_turn_start(1, 'task'); p.on_pre_compress([{'role': 'user', 'content': 'task'}], require_checkpoint=True)\n"
-            "os.kill(int(sys.argv[4] or p._link.hold().status['pid']), signal.SIGSTOP)\n"
+            "pid = p._link.hold().status['pid']; assert pid > 1; os.kill(pid, signal.SIGSTOP)\n"
             "p.sync_turn('task', 'done', session_id='chat'); os.kill(os.getpid(), signal.SIGKILL)\n"
         )
-        subprocess.run([sys.executable, "-c", code, HERE, PLUGIN, self.home, ""], timeout=60)
+        subprocess.run([sys.executable, "-c", code, HERE, PLUGIN, self.home], timeout=60)
         for pid in self.helpers():
             os.kill(pid, signal.SIGKILL)
         self.gone()
