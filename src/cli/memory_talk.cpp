@@ -201,8 +201,9 @@ int memory_check_command(const Arguments& arguments) {
     if (search_index == "repaired")
         text += "the search index disagreed with the text; it was put right\n";
     if (rebuilt)
-        text += search_index == "rebuilding" ? "the search index disagreed with the text; it was built again\n"
-                                             : "the search index was built again\n";
+        text += search_index == "rebuilding"
+                    ? "the search index disagreed with the text; it was built again\n"
+                    : "the search index was built again\n";
     return answer(text);
 }
 

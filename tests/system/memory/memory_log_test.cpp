@@ -40,7 +40,8 @@ std::vector<Harm> harms() {
          },
          true},
         {"removed", [](const TempHome& home) { fs::remove(home.file(log_name)); }, false},
-        {"moved", [](const TempHome& home) { fs::rename(home.file(log_name), home.file("data/old")); }, false},
+        {"moved", [](const TempHome& home) { fs::rename(home.file(log_name), home.file("data/old")); },
+         false},
         {"replaced by an older copy",
          [](const TempHome& home) {
              home.copy(log_name, "data/older");

@@ -331,7 +331,8 @@ TEST_F(MemoryFace, an_export_of_a_damaged_store_names_what_is_missing_and_can_be
 
     const auto done = memory({"export", file("out.jsonl")});
     EXPECT_TRUE(done.status.exited_with(65)) << done.err;
-    EXPECT_NE(done.err.find("table traces, row 701: exported, but (bytes that are not UTF-8"), std::string::npos)
+    EXPECT_NE(done.err.find("table traces, row 701: exported, but (bytes that are not UTF-8"),
+              std::string::npos)
         << done.err;
     EXPECT_NE(done.err.find("table traces, rows "), std::string::npos) << done.err;
     const auto imported = memory({"import", file("out.jsonl"), "--home", file("second")});
