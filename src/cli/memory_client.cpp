@@ -33,7 +33,7 @@ constexpr int patience_ms = 400; // before a person is told what is being waited
 constexpr int quiet_ms = 7000;   // and where no bar can be drawn: one line, once
 constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
 constexpr int between_retries = 250;
-constexpr int between_looks = 100; // at how far the index is
+constexpr int between_looks = 100;                // at how far the index is
 constexpr std::chrono::minutes most_silence{1};   // an owner answers health whatever else it does
 constexpr std::chrono::minutes most_standing{10}; // a check of a large store says nothing in between
 constexpr std::chrono::seconds most_leaving{30};  // for what was answered already
@@ -193,10 +193,10 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
     auto heard = sys::Deadline::in(silence_);
     auto moved = sys::Deadline::in(standing_);
     for (;;) {
-        auto line = read_line(
-            sys::Deadline::in(std::chrono::milliseconds(bar.visible() ? patience_ms : quiet_ms))
-                .earlier(heard)
-                .earlier(moved));
+        auto line =
+            read_line(sys::Deadline::in(std::chrono::milliseconds(bar.visible() ? patience_ms : quiet_ms))
+                          .earlier(heard)
+                          .earlier(moved));
         if (!line)
             return std::unexpected(std::move(line.error()));
         if (line->empty()) {
@@ -266,8 +266,8 @@ Result<void> MemoryClient::wait_indexed() {
         if (done != std::exchange(last, done))
             moved = sys::Deadline::in(standing_);
         if (moved.passed())
-            return std::unexpected(
-                no_sign(standing_, cat("its index has ", done, " of ", *goal, " traces and gets no further")));
+            return std::unexpected(no_sign(
+                standing_, cat("its index has ", done, " of ", *goal, " traces and gets no further")));
         if (waited_ms >= patience_ms)
             bar.show(done, *goal, cat(done, " traces"));
         if (waited_ms >= quiet_ms && !bar.visible() && !said_)

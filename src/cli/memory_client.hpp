@@ -28,11 +28,10 @@ public:
     MemoryClient& operator=(MemoryClient&&) = default;
     ~MemoryClient();
 
-    // Waits for the answer for as long as the owner shows that it gets on with it, and says what it waits for;
-    // on a terminal it shows how far that is. Errc::timed_out: the owner said nothing, or got no further, for
-    // too long. An
-    // owner that ends in between is asked again (all calls made here may be repeated). The contract's errors
-    // come back as ours.
+    // Waits for the answer for as long as the owner shows that it gets on with it, and says what it waits
+    // for; on a terminal it shows how far that is. Errc::timed_out: the owner said nothing, or got no
+    // further, for too long. An owner that ends in between is asked again (all calls made here may be
+    // repeated). The contract's errors come back as ours.
     Result<boost::json::value> call(std::string_view method, boost::json::object params);
 
     // Waits until everything that is stored now can be found, and shows how far it is; timed_out as above.
@@ -51,8 +50,8 @@ private:
     std::string home_;
     std::chrono::milliseconds silence_{};  // how long the owner may say nothing
     std::chrono::milliseconds standing_{}; // how long it may get no further
-    bool said_ = false;                   // what is being waited for, where there is no bar
-    std::unique_ptr<sys::PidFd> process_; // none in one that was moved from
+    bool said_ = false;                    // what is being waited for, where there is no bar
+    std::unique_ptr<sys::PidFd> process_;  // none in one that was moved from
     sys::Fd in_;
     sys::Fd out_;
     std::string buffer_;

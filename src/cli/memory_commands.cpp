@@ -40,13 +40,15 @@ constexpr Option for_daemon[] = {
      .help = "leave when nobody was there for this long, such as 15m (default: stay)"}};
 constexpr Option for_mcp[] = {home_option, agent_option, port_option, no_viewer_option, line_option};
 constexpr Option for_search[] = {
-    home_option, timeout_option,
+    home_option,
+    timeout_option,
     {.name = "limit", .value = "N", .help = "at most N hits, 1 to 200 (default: 10)", .letter = 'n'},
     {.name = "session", .value = "ID", .help = "only in this session"},
     json_option,
 };
 constexpr Option for_add[] = {
-    home_option, timeout_option,
+    home_option,
+    timeout_option,
     {.name = "tag",
      .value = "WORD",
      .help = "a tag; may be given several times",
@@ -64,8 +66,11 @@ constexpr Option for_show[] = {home_option, timeout_option, json_option};
 constexpr Option for_forget[] = {home_option, timeout_option};
 constexpr Option for_sessions[] = {home_option, timeout_option, page_option, before_option, json_option};
 constexpr Option for_episodes[] = {
-    home_option, timeout_option,   page_option,
-    before_option, {.name = "session", .value = "ID", .help = "only those of this session"},
+    home_option,
+    timeout_option,
+    page_option,
+    before_option,
+    {.name = "session", .value = "ID", .help = "only those of this session"},
     json_option,
 };
 constexpr Option for_open[] = {
@@ -76,16 +81,19 @@ constexpr Option for_open[] = {
 };
 constexpr Option for_status[] = {home_option, json_option};
 constexpr Option for_check[] = {
-    home_option, timeout_option,
+    home_option,
+    timeout_option,
     {.name = "rebuild-index", .value = "", .help = "also build its indexes again from the text"},
     json_option,
 };
 constexpr Option for_export[] = {
-    home_option, timeout_option,
+    home_option,
+    timeout_option,
     {.name = "quiet", .value = "", .help = "no progress, no summary", .letter = 'q'},
 };
 constexpr Option for_import[] = {
-    home_option, timeout_option,
+    home_option,
+    timeout_option,
     {.name = "skip-bad", .value = "", .help = "leave bad lines out instead of stopping at the first"},
     {.name = "rejects",
      .value = "PATH",

@@ -108,14 +108,16 @@ bool is_stream(const std::string& name) {
 int end_of(const Exported& exported, const std::string& home) {
     if (exported.damaged == 0)
         return exit_ok;
-    complain(cat("the store at ", home,
-                 " is damaged: what is named above is not in the export, or not as it was stored. All the rest is, "
-                 "and can be imported. Into a new home it comes at once with: holdfast memory import ",
-                 home, "/data/memory.db --home DIRECTORY"));
+    complain(cat(
+        "the store at ", home,
+        " is damaged: what is named above is not in the export, or not as it was stored. All the rest is, "
+        "and can be imported. Into a new home it comes at once with: holdfast memory import ",
+        home, "/data/memory.db --home DIRECTORY"));
     return exit_bad_data;
 }
 
-Result<Exported> export_to(const Arguments& arguments, const std::string& home, int fd, const std::string& name, bool quiet) {
+Result<Exported> export_to(const Arguments& arguments, const std::string& home, int fd,
+                           const std::string& name, bool quiet) {
     auto client = MemoryClient::start(home, arguments);
     if (!client)
         return std::unexpected(std::move(client.error()));

@@ -3,8 +3,8 @@
 #include "core/duration.hpp"
 #include "core/json_fields.hpp"
 #include "core/text.hpp"
-#include "sys/pipes.hpp"
 #include "sys/clock.hpp"
+#include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
 
 #include <poll.h>

@@ -59,9 +59,10 @@ json::object set_aside_warning(const std::string& kept_as) {
 json::array log_loss_warnings(const std::vector<LogLoss>& losses) {
     json::array warnings;
     for (const auto& loss : losses)
-        warnings.push_back({{"code", loss.rows_missing ? "log_cut" : "log_moved"},
-                            {"keptAs", loss.note},
-                            {"message", core::cat(loss.text, ". Remove this note when it is no longer needed")}});
+        warnings.push_back(
+            {{"code", loss.rows_missing ? "log_cut" : "log_moved"},
+             {"keptAs", loss.note},
+             {"message", core::cat(loss.text, ". Remove this note when it is no longer needed")}});
     return warnings;
 }
 
@@ -95,9 +96,10 @@ void core_health(const CallPointer& call) {
         if (!unreadable.empty()) {
             auto& rows = index["unreadable"].emplace_array();
             for (const auto& range : unreadable)
-                rows.push_back({{"first", range.first},
-                                {"last", range.last >= none_after ? json::value(nullptr) : json::value(range.last)},
-                                {"reason", range.why}});
+                rows.push_back(
+                    {{"first", range.first},
+                     {"last", range.last >= none_after ? json::value(nullptr) : json::value(range.last)},
+                     {"reason", range.why}});
         }
         health["index"] = std::move(index);
         health["epoch"] = service.store().epoch();
@@ -110,11 +112,12 @@ void core_health(const CallPointer& call) {
         if (!unreadable.empty())
             warnings.push_back(
                 {{"code", "unreadable_rows"},
-                 {"message", core::cat("the store is damaged: ", unreadable.size(),
-                                       unreadable.size() == 1 ? " place" : " places",
-                                       " of the table traces, the first at row ", unreadable.front().first,
-                                       ", cannot be read and will not be found. What to do is said by: holdfast "
-                                       "memory check")}});
+                 {"message",
+                  core::cat("the store is damaged: ", unreadable.size(),
+                            unreadable.size() == 1 ? " place" : " places",
+                            " of the table traces, the first at row ", unreadable.front().first,
+                            ", cannot be read and will not be found. What to do is said by: holdfast "
+                            "memory check")}});
         if (!warnings.empty()) {
             auto& said = health["warnings"];
             if (!said.is_array())

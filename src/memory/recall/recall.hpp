@@ -112,8 +112,8 @@ public:
         std::int64_t total = 0;
     };
     Indexed indexed();
-    // Rows that cannot be read, and are therefore not found: the store is damaged there. They are passed over,
-    // and what is behind them is indexed; the next start tries them again.
+    // Rows that cannot be read, and are therefore not found: the store is damaged there. They are passed
+    // over, and what is behind them is indexed; the next start tries them again.
     struct Unreadable {
         std::int64_t first = 0;
         std::int64_t last = 0; // none_after: to the end

@@ -137,9 +137,8 @@ void Recall::indexer_loop() {
             if (!kept && kept.error().sys == EUCLEAN)
                 rebuild();
         }
-        const auto reached = some && !*some
-                                 ? goal
-                                 : std::min(goal, std::max(passed_over_, index_->next_row() - 1));
+        const auto reached =
+            some && !*some ? goal : std::min(goal, std::max(passed_over_, index_->next_row() - 1));
         if (goal - reached > 1000 && monotonic_ms() - told > 100) {
             told = monotonic_ms();
             behind = true;
@@ -180,20 +179,21 @@ void Recall::name_unreadable(std::int64_t first, std::int64_t last, const std::s
     const auto rows = last >= none_after ? core::cat("rows from ", first, " on")
                       : first == last    ? core::cat("row ", first)
                                          : core::cat("rows ", first, " to ", last);
-    std::fprintf(stderr,
-                 "holdfast-memory: the store is damaged: table traces, %s cannot be read and will not be found (%s). "
-                 "What to do is said by: holdfast memory check\n",
-                 rows.c_str(), why.c_str());
+    std::fprintf(
+        stderr,
+        "holdfast-memory: the store is damaged: table traces, %s cannot be read and will not be found (%s). "
+        "What to do is said by: holdfast memory check\n",
+        rows.c_str(), why.c_str());
 }
 
 Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    auto rows =
-        (*reader)->prepare(core::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
-                                     " FROM traces WHERE row>?1 ORDER BY row LIMIT ",
-                                     limit));
+    auto rows = (*reader)->prepare(
+        core::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
+                  " FROM traces WHERE row>?1 ORDER BY row LIMIT ",
+                  limit));
     if (!rows)
         return std::unexpected(std::move(rows.error()));
     auto last = std::max(index_->next_row() - 1, passed_over_);

@@ -121,7 +121,8 @@ Result<void> Service::open_store() {
     return {};
 }
 
-// What an owner whose write-ahead log was cut had still in its memory. A file that cannot be stored now stays.
+// What an owner whose write-ahead log was cut had still in its memory. A file that cannot be stored now
+// stays.
 void Service::bring_back_rows(Store& store) {
     if (!options_.bring_back_rows)
         return;
@@ -133,10 +134,11 @@ void Service::bring_back_rows(Store& store) {
             continue;
         }
         ::unlink(path.c_str());
-        std::fprintf(stderr,
-                     "holdfast-memory: %lld rows that an earlier owner saved when its write-ahead log was cut are "
-                     "stored again (%s)\n",
-                     static_cast<long long>(*added), path.c_str());
+        std::fprintf(
+            stderr,
+            "holdfast-memory: %lld rows that an earlier owner saved when its write-ahead log was cut are "
+            "stored again (%s)\n",
+            static_cast<long long>(*added), path.c_str());
     }
 }
 

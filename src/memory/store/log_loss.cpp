@@ -49,7 +49,8 @@ bool copy_back(Database& writer) {
 }
 
 // The file of rows, complete or not there; the sentence about it.
-std::string save_rows(Database& writer, const std::string& note, const RowMarks& marks, const SaveRows& save) {
+std::string save_rows(Database& writer, const std::string& note, const RowMarks& marks,
+                      const SaveRows& save) {
     const auto name = cat(note, rows_end);
     auto file = sys::NewFile::open(name);
     if (!file || !save)
@@ -87,18 +88,20 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
     const auto extent = log.extent();
     const bool all_copied = extent.copied_frames >= extent.frames;
     if (state == LogState::elsewhere || all_copied) {
-        // Away with the stranger first: closing removes what lies there, and the next owner would read it as ours.
+        // Away with the stranger first: closing removes what lies there, and the next owner would read it as
+        // ours.
         const auto note = free_name(path, moved_mark);
         const bool renamed = std::rename(place.c_str(), (note + "-wal").c_str()) == 0;
         if (copy_back(writer) || all_copied) {
             if (state == LogState::cut)
                 ::sqlite3_db_config(writer.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-            auto text = cat("the write-ahead log ", place, " was ",
-                            state == LogState::cut ? "cut or overwritten"
-                            : renamed              ? "replaced"
-                                                   : "moved or removed",
-                            " while its owner used it. Nothing that was answered is lost: all of it is in ", path,
-                            renamed ? cat(". What lay at the place of the log is kept as ", note, "-wal") : "");
+            auto text =
+                cat("the write-ahead log ", place, " was ",
+                    state == LogState::cut ? "cut or overwritten"
+                    : renamed              ? "replaced"
+                                           : "moved or removed",
+                    " while its owner used it. Nothing that was answered is lost: all of it is in ", path,
+                    renamed ? cat(". What lay at the place of the log is kept as ", note, "-wal") : "");
             (void)sys::put_whole(note, text + "\n");
             return text;
         }
@@ -106,23 +109,24 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
     ::sqlite3_db_config(writer.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     const auto note = free_name(path, cut_mark);
     const auto saved = save_rows(writer, note, marks, save);
-    // The next owner reads what is left of the log only where that is newer than the database: older pages over
-    // newer ones would be no database.
+    // The next owner reads what is left of the log only where that is newer than the database: older pages
+    // over newer ones would be no database.
     const bool useful = state == LogState::cut && extent.left_frames >= extent.copying_frames;
-    const bool kept = useful ? copy_file(place, note + "-wal")
-                             : std::rename(place.c_str(), (note + "-wal").c_str()) == 0;
+    const bool kept =
+        useful ? copy_file(place, note + "-wal") : std::rename(place.c_str(), (note + "-wal").c_str()) == 0;
     const auto left = useful ? extent.left_frames : extent.copied_frames;
-    auto text = cat("the write-ahead log ", place, " was cut or overwritten while its owner used it: ",
-                    extent.bytes, " bytes of ", extent.wanted, " are left. Of ", extent.frames,
-                    " pages that were written since the log was begun, ", extent.frames - left,
-                    " are no longer on the disk; turns, notes and changes that were answered in that time may "
-                    "be missing.",
-                    saved, kept ? cat(" What was left of the log is kept as ", note, "-wal.") : "",
-                    !useful && extent.copying_frames > extent.copied_frames
-                        ? " The database was being written at that moment and may be damaged."
-                        : "",
-                    " A backup has what is missing, if there is one. Let backup and clean-up tools leave ", path,
-                    "-wal alone");
+    auto text =
+        cat("the write-ahead log ", place, " was cut or overwritten while its owner used it: ", extent.bytes,
+            " bytes of ", extent.wanted, " are left. Of ", extent.frames,
+            " pages that were written since the log was begun, ", extent.frames - left,
+            " are no longer on the disk; turns, notes and changes that were answered in that time may "
+            "be missing.",
+            saved, kept ? cat(" What was left of the log is kept as ", note, "-wal.") : "",
+            !useful && extent.copying_frames > extent.copied_frames
+                ? " The database was being written at that moment and may be damaged."
+                : "",
+            " A backup has what is missing, if there is one. Let backup and clean-up tools leave ", path,
+            "-wal alone");
     (void)sys::put_whole(note, text + "\n");
     return text;
 }
@@ -149,7 +153,8 @@ std::vector<std::string> rows_to_bring_back(const std::string& path) {
     std::error_code none;
     for (std::filesystem::directory_iterator entry(whole.parent_path(), none), end; !none && entry != end;
          entry.increment(none))
-        if (const auto name = entry->path().filename().string(); name.starts_with(begin) && name.ends_with(rows_end))
+        if (const auto name = entry->path().filename().string();
+            name.starts_with(begin) && name.ends_with(rows_end))
             found.push_back(entry->path().string());
     std::ranges::sort(found);
     return found;

@@ -17,8 +17,8 @@ namespace holdfast::memory {
 
 namespace {
 
-// https://www.sqlite.org/walformat.html: the header of the wal-index, the fields behind its two copies, and the
-// log file.
+// https://www.sqlite.org/walformat.html: the header of the wal-index, the fields behind its two copies, and
+// the log file.
 constexpr std::size_t at_page_size = 14;
 constexpr std::size_t at_frames = 16;
 constexpr std::size_t at_salts = 32;

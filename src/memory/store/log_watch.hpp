@@ -1,11 +1,12 @@
-// Whether the write-ahead log at its place is still the one that this process writes. A backup or clean-up tool
-// may truncate, remove, replace or overwrite it; SQLite never looks, and would go on committing into a log that
-// no later process can read.
+// Whether the write-ahead log at its place is still the one that this process writes. A backup or clean-up
+// tool may truncate, remove, replace or overwrite it; SQLite never looks, and would go on committing into a
+// log that no later process can read.
 //
-// What the log must be is taken from the wal-index in shared memory (the number of its frames, and the salts of
-// its first 32 bytes; the format is part of SQLite's file format), so that what another process rightly did to
-// it, a checkpoint by a person with a tool for example, is no alarm. Not noticed: a log that is cut to more than
-// 32 bytes within the microseconds of one commit's own writes, and one that is changed in its middle.
+// What the log must be is taken from the wal-index in shared memory (the number of its frames, and the salts
+// of its first 32 bytes; the format is part of SQLite's file format), so that what another process rightly
+// did to it, a checkpoint by a person with a tool for example, is no alarm. Not noticed: a log that is cut to
+// more than 32 bytes within the microseconds of one commit's own writes, and one that is changed in its
+// middle.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -33,9 +34,9 @@ public:
     LogWatch(const LogWatch&) = delete;
     LogWatch& operator=(const LogWatch&) = delete;
 
-    // `database` is the writer's connection, which has read or written by now, and `log` a descriptor of the log
-    // that it opened (LogCapture in watched_vfs.hpp). Used until detach(), which comes before that connection
-    // closes.
+    // `database` is the writer's connection, which has read or written by now, and `log` a descriptor of the
+    // log that it opened (LogCapture in watched_vfs.hpp). Used until detach(), which comes before that
+    // connection closes.
     Result<void> attach(Database& database, sys::Fd log, std::string path);
     void detach() noexcept { index_ = nullptr; }
 
@@ -47,13 +48,13 @@ public:
 
     // For the one that saves what is left.
     struct Extent {
-        std::uint64_t bytes = 0;       // that the open file has
-        std::uint64_t wanted = 0;      // that it had when its last frame was written
-        std::uint64_t left_frames = 0; // whole ones that it can still have
-        std::uint64_t frames = 0;      // that were written
+        std::uint64_t bytes = 0;          // that the open file has
+        std::uint64_t wanted = 0;         // that it had when its last frame was written
+        std::uint64_t left_frames = 0;    // whole ones that it can still have
+        std::uint64_t frames = 0;         // that were written
         std::uint64_t copied_frames = 0;  // that a checkpoint has copied into the database
         std::uint64_t copying_frames = 0; // that one has copied, or has begun to copy
-        bool same_begin = false;       // it begins as it was written
+        bool same_begin = false;          // it begins as it was written
     };
     [[nodiscard]] Extent extent() const noexcept;
 

@@ -4,12 +4,11 @@
 // wait at that moment (group commit), and its `done` is called after the commit is on disk, so what was
 // answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
 // at open, and the file at its place with the one that is open: an older owner that was paused and replaced,
-// or whose files were taken away, gets Errc::superseded and cannot write. So does one whose write-ahead log was
-// cut or taken away: before each transaction, after each commit and before each read the log at its place is
-// compared with what was written (log_watch.hpp); where they differ nothing is answered any more, and what can
-// be saved is saved (log_loss.hpp). Reads: each borrows a connection;
-// they see the last commit and never wait for the writer. Checkpoints run on their own thread and never hold
-// up a commit or a read.
+// or whose files were taken away, gets Errc::superseded and cannot write. So does one whose write-ahead log
+// was cut or taken away: before each transaction, after each commit and before each read the log at its place
+// is compared with what was written (log_watch.hpp); where they differ nothing is answered any more, and what
+// can be saved is saved (log_loss.hpp). Reads: each borrows a connection; they see the last commit and never
+// wait for the writer. Checkpoints run on their own thread and never hold up a commit or a read.
 #pragma once
 
 #include "memory/store/log_loss.hpp"
@@ -71,8 +70,9 @@ struct StoreOptions {
     std::size_t checkpoint_frames = 1000; // start a background checkpoint when the WAL has this many pages
     std::size_t reset_frames = 16 * 1024; // when a WAL got this long, the writer helps to start it anew
     std::function<void(const RowChanges&)> on_changes; // on the writer thread, after the commit
-    std::function<void()> on_fenced; // when a newer owner was found in the store, or its files are not its own
-    SaveRows save_rows;              // on the writer thread, when the log was cut
+    std::function<void()>
+        on_fenced;      // when a newer owner was found in the store, or its files are not its own
+    SaveRows save_rows; // on the writer thread, when the log was cut
 };
 
 class Store {
@@ -126,8 +126,8 @@ public:
     // False when another file, or none, lies where the database was opened: what is written now, nobody would
     // find again. Every transaction asks; from any thread.
     [[nodiscard]] bool in_place() const noexcept;
-    // False when the write-ahead log is not what was written; the writer is asked to save what it can. From any
-    // thread.
+    // False when the write-ahead log is not what was written; the writer is asked to save what it can. From
+    // any thread.
     bool has_its_log();
     // What happened to the log, and what was saved of it; empty: nothing, or it is not known yet.
     [[nodiscard]] std::string log_loss() const;

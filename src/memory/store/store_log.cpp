@@ -33,7 +33,8 @@ void Store::fenced_by_what_was_found() {
 Result<void> Store::need_own_files() {
     if (!log_lost_ && !refuse_all_) {
         const auto state = log_.look();
-        // The log of a database that was taken away went with it, and what lies at its place is another owner's.
+        // The log of a database that was taken away went with it, and what lies at its place is another
+        // owner's.
         if (!in_place())
             fenced_by_what_was_found();
         else if (state != LogState::sound)
@@ -43,10 +44,10 @@ Result<void> Store::need_own_files() {
         return fail(Errc::superseded, log_loss());
     if (!refuse_all_)
         return {};
-    return fail(Errc::superseded, in_place()
-                                      ? "this process no longer owns the memory store. Connect to the one that does"
-                                      : cat("the database ", options_.path,
-                                            " was moved or replaced while this process had it open"));
+    return fail(Errc::superseded,
+                in_place() ? "this process no longer owns the memory store. Connect to the one that does"
+                           : cat("the database ", options_.path,
+                                 " was moved or replaced while this process had it open"));
 }
 
 void Store::lose_log(LogState state) {

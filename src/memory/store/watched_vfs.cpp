@@ -51,8 +51,8 @@ int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
     const int code = base->xOpen(base, name, file, flags, out_flags);
     if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
         file->pMethods = counting_table(file->pMethods);
-        // SQLite does not give its own descriptor away. It keeps no lock on this file, so closing ours does no
-        // harm.
+        // SQLite does not give its own descriptor away. It keeps no lock on this file, so closing ours does
+        // no harm.
         if (captured != nullptr)
             *captured = sys::Fd(::open(name, O_RDONLY | O_CLOEXEC));
     }

@@ -226,7 +226,8 @@ Result<std::optional<Trace>> readable_trace(Database& database, Page& page, std:
         return trace;
     auto alone = trace_alone_at(database, row);
     if (alone && *alone)
-        page.name(trace_kind, {"", row, row, false, "its session or its episode cannot be read, and is left out"});
+        page.name(trace_kind,
+                  {"", row, row, false, "its session or its episode cannot be read, and is left out"});
     return alone;
 }
 
@@ -305,14 +306,15 @@ Result<bool> rows_of_kind(Database& database, Page& page, Cursor& cursor) {
                          cursor, lines(feedback_line));
     return page.rows(cat("SELECT row, id, title, body, status, data, created_at, updated_at, trials FROM ",
                          stored_tables.at(cursor.kind), " WHERE row>?1 ORDER BY row"),
-                     cursor, lines([&](const Statement& row) { return object_line(kinds.at(cursor.kind), row); }));
+                     cursor,
+                     lines([&](const Statement& row) { return object_line(kinds.at(cursor.kind), row); }));
 }
 
 } // namespace
 
 std::string in_words(const DamagedRows& rows) {
     return cat("table ", rows.table,
-               rows.last >= none_after     ? cat(", rows from ", rows.first, " on")
+               rows.last >= none_after   ? cat(", rows from ", rows.first, " on")
                : rows.first == rows.last ? cat(", row ", rows.first)
                                          : cat(", rows ", rows.first, " to ", rows.last),
                rows.left_out ? ": not exported (" : ": exported, but (", rows.why, ')');

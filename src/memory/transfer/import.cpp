@@ -358,8 +358,7 @@ Result<Outcome> store_feedback(WriteContext* writing, Fields& fields, const Clea
     return *inserted ? Outcome{} : Outcome{Fate::present, ""};
 }
 
-Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fields,
-                             const Cleaner& clean) {
+Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fields, const Cleaner& clean) {
     StoredObject object;
     object.kind = kind;
     object.id = fields.id();
