@@ -103,8 +103,8 @@ TEST_F(Npx, DoctorProvesAServerBehindNpxThatHasLoadedAPackage) {
     ASSERT_TRUE(host.kill());
     std::string said;
     EXPECT_TRUE(eventually(Deadline::in(slow), [&] {
-        const auto report = holdfast({"doctor", "--json"}, slow);
-        for (const auto& finding : boost::json::parse(report.out).at("findings").as_array())
+        const auto report = boost::json::parse(holdfast({"doctor", "--json"}, slow).out);
+        for (const auto& finding : report.at("findings").as_array())
             if (finding.at("pid").as_int64() == first.pid()) {
                 said = boost::json::serialize(finding);
                 return finding.at("proven").as_bool();
