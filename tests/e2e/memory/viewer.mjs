@@ -1,11 +1,10 @@
 // Everything a person does with the pages, in Chromium.   node viewer.mjs HOLDFAST HOME PROFILE [SHOTS]
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { chromium } from "playwright-core";
+import { browser, memory } from "./viewer_scene.mjs";
 
 const [command, home, profile, shots] = process.argv.slice(2);
-const holdfast = (words, input) => execFileSync(command, ["memory", ...words, "--home", home], { input, encoding: "utf8", stdio: ["pipe", "pipe", "ignore"], maxBuffer: 1 << 28 });
+const { holdfast, link, start, stop } = memory(command, home);
 
 // ── what is in the memory ──
 const day = 86_400_000;
@@ -31,43 +30,18 @@ lines.push({ type: "session", id: "se_odd", agent: "g".repeat(200), openedAt: 1 
 lines.push({ type: "skill", id: "sk_bell", title: "Ringing the harbour bell", body: "Twice, then once more after a pause." });
 holdfast(["import", "-", "--quiet"], lines.map((line) => JSON.stringify(line)).join("\n"));
 
-let daemon;
-const start = async (port) => {
-  daemon = spawn(command, ["memory", "daemon", "--home", home, "--port", String(port)], { stdio: ["ignore", "ignore", "pipe"] });
-  await new Promise((ready, failed) => {
-    daemon.stderr.on("data", (text) => String(text).includes("viewer at") && ready());
-    daemon.on("exit", () => failed(new Error("the daemon ended")));
-  });
-  for (let attempt = 0; attempt < 2000; attempt++) {
-    const { viewer } = JSON.parse(holdfast(["status", "--json"]));
-    if (viewer) return viewer;
-    await new Promise((again) => setTimeout(again, 50));
-  }
-  throw new Error("no address");
-};
-const stop = () => new Promise((gone) => {
-  daemon.removeAllListeners("exit");
-  daemon.on("exit", gone);
-  daemon.kill("SIGTERM");
-});
-const address = await start(0);
-const base = address.split("#")[0];
+const port = new URL(await start(0)).port;
+const opened = link();
+const base = opened.split("#")[0];
 
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath: "/usr/bin/chromium",
-  headless: true,
-  colorScheme: "light",
-  viewport: { width: 1200, height: 860 },
-  acceptDownloads: true,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const context = await browser(profile);
 const page = context.pages()[0] ?? (await context.newPage());
 page.setDefaultTimeout(300_000);
 const troubles = [];
 let expectTroubles = false;
 page.on("console", (message) => message.type() === "error" && !expectTroubles && troubles.push(message.text()));
 page.on("pageerror", (error) => troubles.push(error.message));
-page.on("request", (request) => !request.url().startsWith(base) && !request.url().startsWith("data:") && troubles.push(`asked elsewhere: ${request.url()}`));
+page.on("request", (request) => !expectTroubles && !request.url().startsWith(base) && !request.url().startsWith("data:") && troubles.push(`asked elsewhere: ${request.url()}`));
 const shot = async (name) => shots && (await page.screenshot({ path: `${shots}/${name}.png` }));
 const go = async (hash, selector) => {
   await page.evaluate((to) => { location.hash = to; }, hash);
@@ -83,10 +57,10 @@ const part = async (name, work) => {
 };
 
 try {
-  await part("the token opens the page and leaves the address", async () => {
-    await page.goto(address);
+  await part("a link opens the page and leaves the address", async () => {
+    await page.goto(opened);
     await page.waitForSelector(".rows .row");
-    assert.ok(!page.url().includes("token"), page.url());
+    assert.ok(!page.url().includes("ticket"), page.url());
     await page.waitForSelector(".hint:has-text('437 traces')");
     await shot("home-light");
   });
@@ -349,27 +323,49 @@ try {
     }
   });
 
-  await part("an owner that goes and comes back", async () => {
+  await part("a page that is loaded again goes on", async () => {
+    await page.reload();
     await go("#/", ".rows .row");
-    expectTroubles = true; // the browser says of every failed request that it failed
-    await stop();
-    await page.waitForSelector("#notice:not([hidden])");
-    assert.match(await page.textContent("#notice"), /cannot be reached/);
-    const port = new URL(base).port;
-    assert.equal(await start(port), address);
-    await page.waitForSelector("#notice", { state: "hidden" });
-    await page.fill("#query", "archive");
-    await page.waitForSelector("mark:text-is('archive')");
+    const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie]));
+    assert.ok(!kept.includes(opened.split(".").pop()), kept);
   });
 
-  await part("without the token there is nothing to see", async () => {
-    await page.evaluate(() => sessionStorage.clear());
-    await page.goto("about:blank");
-    await page.goto(`${base}#/timeline`);
-    await page.waitForSelector("text=This page needs its token");
-    await page.goto("about:blank");
-    await page.goto(`${base}#token=${"0".repeat(32)}`);
-    await page.waitForSelector("text=This page needs its token");
+  expectTroubles = true; // the browser says of every failed request that it failed
+  await part("without a link, or with one that was used, there is nothing to see", async () => {
+    const other = await context.newPage();
+    await other.goto(`${base}#/timeline`);
+    await other.waitForSelector("text=This page is opened with a link");
+    await other.goto("about:blank");
+    await other.goto(opened);
+    await other.waitForSelector("text=This link was used before");
+    assert.ok(!other.url().includes("ticket"), other.url());
+    await other.goto("about:blank");
+    await other.goto(`${base}#ticket=${"0".repeat(32)}.${"0".repeat(32)}`);
+    await other.waitForSelector("text=This link was used before");
+    // By other names of the loopback address, too.
+    await other.goto(link().replace(/m[0-9a-f]+\.localhost/, "127.0.0.1"));
+    await other.waitForSelector(".rows .row");
+    await other.close();
+  });
+
+  await part("an owner that ends, and the next one", async () => {
+    await page.fill("#query", "archive");
+    await page.waitForSelector("mark:text-is('archive')");
+    await stop();
+    await page.waitForSelector("#notice.over:has-text('holdfast memory open')");
+    assert.ok(await page.isVisible("mark:text-is('archive')"), "what somebody may be reading stays");
+    await shot("ended-light");
+    await page.evaluate(() => { location.hash = "#/timeline"; });
+    await page.waitForSelector("main :text('has ended')");
+    await shot("ended-page-light");
+    await start(port);
+    await page.reload();
+    await page.waitForSelector("text=holdfast memory open"); // the address of that owner is nobody's now
+    await shot("ended-reloaded-light");
+    await page.goto(link());
+    await page.waitForSelector(".rows .row");
+    await page.fill("#query", "archive");
+    await page.waitForSelector("mark:text-is('archive')");
   });
   assert.deepEqual(troubles, []);
 } finally {

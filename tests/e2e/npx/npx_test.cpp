@@ -6,6 +6,9 @@
 
 #include <filesystem>
 
+#include <linux/close_range.h>
+#include <unistd.h>
+
 namespace holdfast::harness {
 
 namespace {
@@ -97,14 +100,16 @@ TEST_F(Npx, ControlATimerServerOutlivesItsHost) {
 
 // npm has loaded a package, and keeps the connection to its registry for minutes.
 TEST_F(Npx, DoctorProvesAServerBehindNpxThatHasLoadedAPackage) {
+    // What whoever started the tests left open would connect the server to a living process.
+    ASSERT_EQ(::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC), 0);
     start({"npx", "-y", "--package=is-odd@3.0.1", "-c", "node timer_server.mjs"}, false,
           {"npm_config_cache=" + home.dir().file("cache"), "npm_config_update_notifier=false"});
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_TRUE(host.kill());
     std::string said;
     EXPECT_TRUE(eventually(Deadline::in(slow), [&] {
-        const auto report = holdfast({"doctor", "--json"}, slow);
-        for (const auto& finding : boost::json::parse(report.out).at("findings").as_array())
+        const auto report = boost::json::parse(holdfast({"doctor", "--json"}, slow).out);
+        for (const auto& finding : report.at("findings").as_array())
             if (finding.at("pid").as_int64() == first.pid()) {
                 said = boost::json::serialize(finding);
                 return finding.at("proven").as_bool();
