@@ -34,21 +34,30 @@ struct Process {
 
 using ProcessesByParent = std::unordered_multimap<pid_t, Process>;
 
+struct Processes {
+    ProcessesByParent by_parent;
+    std::unordered_set<pid_t> stopped;
+};
+
 constexpr std::size_t worth_threads = 200; // files to be read; fewer are done before a thread has begun
 
-// All processes by parent, from one pass over /proc.
-ProcessesByParent processes_by_parent() {
+// All of them, from one pass over /proc.
+Processes all_processes() {
     const std::vector<pid_t> pids = sys::all_pids();
     std::vector<std::optional<sys::ProcStat>> seen(pids.size());
     sys::in_parallel(pids.size(), worth_threads, [&](std::size_t first, std::size_t last) {
         for (; first < last; ++first)
             seen[first] = sys::read_stat(pids[first]);
     });
-    ProcessesByParent out;
-    out.reserve(pids.size());
-    for (std::size_t i = 0; i < pids.size(); ++i)
-        if (seen[i])
-            out.emplace(seen[i]->ppid, Process{pids[i], seen[i]->rss_pages, seen[i]->cpu_ticks});
+    Processes out;
+    out.by_parent.reserve(pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+        if (!seen[i])
+            continue;
+        out.by_parent.emplace(seen[i]->ppid, Process{pids[i], seen[i]->rss_pages, seen[i]->cpu_ticks});
+        if (seen[i]->state == 'T')
+            out.stopped.insert(pids[i]);
+    }
     return out;
 }
 
@@ -105,7 +114,8 @@ std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& o
     if (free && !options.with_history && !helper.alive)
         return std::nullopt;
     helper.id = location.name;
-    helper.info = slot::describe(location, *sight, record);
+    // Whether its owner is stopped is seen in the pass over all processes, where there is one.
+    helper.info = slot::describe(location, *sight, record, !options.measure);
     helper.being_born = sight->owned && !(record && record->helper);
     if (record && record->helper)
         helper.facts = std::move(*record->helper);
@@ -141,7 +151,7 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
         return std::unexpected(std::move(entries.error()));
     const std::vector<std::string>& names = *entries;
     std::vector<std::optional<Helper>> seen(names.size());
-    ProcessesByParent by_parent;
+    Processes processes;
     auto look_at_entries = [&] {
         sys::in_parallel(names.size(), worth_threads, [&](std::size_t first, std::size_t last) {
             for (; first < last; ++first)
@@ -150,7 +160,7 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
     };
     auto look_at_processes = [&] {
         if (options.measure && !names.empty())
-            by_parent = processes_by_parent();
+            processes = all_processes();
     };
     // Both at once: each has its stretches in which only one thread has something to do.
     constexpr std::size_t tasks = 2;
@@ -164,8 +174,11 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
     for (std::optional<Helper>& helper : seen)
         if (helper)
             out.push_back(std::move(*helper));
+    const ProcessesByParent& by_parent = processes.by_parent;
     for (Helper& helper : out) {
         std::unordered_set<pid_t> counted;
+        if (options.measure)
+            helper.info.owner_stopped = processes.stopped.contains(helper.info.owner_pid);
         if (options.measure && helper.abandoned)
             measure_abandoned(helper, by_parent);
         else if (options.measure && (helper.facts.keeper.pid > 0 || helper.alive))

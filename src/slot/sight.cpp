@@ -51,14 +51,14 @@ std::optional<core::Record> read_record(const SlotLocation& location) {
 }
 
 SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
-                  const std::optional<core::Record>& record) {
+                  const std::optional<core::Record>& record, bool ask_owner) {
     SlotInfo out;
     out.name = location.name;
     out.state = state_of(sight);
     out.owner_pid = sight.owned ? sight.owner_pid : 0;
     out.owner_in_other_namespace = sight.owned && sight.owner_pid == 0;
     out.epoch = sight.epoch;
-    if (out.owner_pid > 0) {
+    if (ask_owner && out.owner_pid > 0) {
         const auto process = sys::read_stat(out.owner_pid);
         out.owner_stopped = process && process->state == 'T';
     }

@@ -197,7 +197,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         table().changed.wait(guard, [] { return table().lookers == 0; }); // microseconds
         if (--table().openers == 0)
             table().changed.notify_all();
-        if (::stat(path.c_str(), &file) != 0 || !table().find(file))
+        if (table().entries.empty() || ::stat(path.c_str(), &file) != 0 || !table().find(file))
             break;
         if (deadline.passed())
             return fail(Errc::held, core::cat("this process (", ::getpid(), ") is already at ", path));

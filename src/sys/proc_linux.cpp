@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -356,11 +357,17 @@ Result<core::Identity> identify_self(std::string token) {
         std::mutex mutex;
         core::Identity identity;
     };
-    static auto* const known = new Known;
+    static Known* known = nullptr;
+    static const int forks_are_told = [] {
+        known = new Known;
+        return ::pthread_atfork(nullptr, nullptr, [] {
+            std::construct_at(&known->mutex); // another thread of the parent may have held it
+            known->identity.pid = 0;
+        });
+    }();
     {
-        std::unique_lock guard(known->mutex, std::try_to_lock);
-        if (guard && known->identity.pid == ::getpid() && known->identity.pid_ns != 0 &&
-            known->identity.pid_ns == pid_namespace_inode()) {
+        const std::lock_guard guard(known->mutex);
+        if (forks_are_told == 0 && known->identity.pid == ::getpid()) {
             core::Identity identity = known->identity;
             identity.token = std::move(token);
             return identity;
@@ -372,8 +379,7 @@ Result<core::Identity> identify_self(std::string token) {
     auto identity = identify(*self);
     if (!identity)
         return identity;
-    // Not waited for: in the child of a fork, another thread of the parent may have had it.
-    if (std::unique_lock guard(known->mutex, std::try_to_lock); guard)
+    if (const std::lock_guard guard(known->mutex); true)
         known->identity = *identity;
     identity->token = std::move(token);
     return identity;

@@ -20,6 +20,21 @@ TEST_F(Keep, ExitCodesAreTheCommandsOwn) {
     }
 }
 
+// The keeper is a fork of the front. A descriptor of the front's that it kept would hide the front's death from it, or
+// hold a lock for longer than the tree lives.
+TEST_F(Keep, TheKeeperHasNothingOfTheFrontsButWhatItIsGiven) {
+    const auto ran = holdfast(Words{"run", "--slot", "s", "--contain", "plain", "--"} +
+                              sh("until grep -aq '^holdfast-keep' /proc/$PPID/cmdline; do :; done; "
+                                 "ls -l /proc/$PPID/fd; cat /proc/$PPID/comm"));
+    EXPECT_TRUE(ran.status.exited_with(0)) << to_string(ran.status) << ran.err;
+    EXPECT_EQ(count(ran.out, ".lock"), 2U) << "the lives of entry and slot\n" << ran.out;
+    EXPECT_EQ(count(ran.out, "socket:"), 1U) << "its end of the socket to the front\n" << ran.out;
+    EXPECT_EQ(count(ran.out, "[pidfd]"), 1U) << "the host\n" << ran.out;
+    EXPECT_EQ(count(ran.out, "[signalfd]"), 1U) << ran.out;
+    EXPECT_EQ(count(ran.out, "[eventpoll]"), 0U) << ran.out;
+    EXPECT_NE(ran.out.find("\nholdfast-keep\n"), std::string::npos) << ran.out;
+}
+
 TEST_F(Keep, SignalsAre128PlusTheirNumber) {
     for (const int number : {SIGTERM, SIGKILL, SIGSEGV, SIGUSR1, SIGHUP, SIGINT}) {
         const auto ran =
