@@ -75,6 +75,7 @@ constexpr Option for_episodes[] = {
 };
 constexpr Option for_open[] = {
     home_option,
+    timeout_option,
     {.name = "print", .value = "", .help = "only print the link, and open no browser"},
     {.name = "valid", .value = "DUR", .help = "how long the link may wait, 1ms to 24h (default: 10m)"},
     json_option,

@@ -140,7 +140,7 @@ int memory_open_command(const Arguments& arguments) {
                      arguments.has("home") ? cat(" --home ", *home) : ""));
         return exit_not_running;
     }
-    auto client = MemoryClient::start(*home);
+    auto client = MemoryClient::start(*home, arguments);
     if (!client)
         return fail_with(client.error());
     auto given = client->call("viewer.link", std::move(params));

@@ -19,7 +19,7 @@ export function memory(command, home) {
         daemon.stderr.on("data", (text) => String(text).includes("viewer at") && ready());
         daemon.on("exit", () => failed(new Error("the daemon ended")));
       });
-      for (let attempt = 0; attempt < 600; attempt++) {
+      for (let attempt = 0; attempt < 6000; attempt++) {
         const { viewer } = JSON.parse(holdfast(["status", "--json"]));
         if (viewer) return viewer;
         await new Promise((again) => setTimeout(again, 50));
