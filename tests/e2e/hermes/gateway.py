@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, Sequence
 
 
 def start_ticks(pid: int) -> int:
@@ -22,12 +22,14 @@ def start_ticks(pid: int) -> int:
         return int(file.read().rpartition(")")[2].split()[19])
 
 
-def record(pid: int, with_start_time: bool = True, home: str = "/home") -> str:
+def record(
+    pid: int, with_start_time: bool = True, home: str = "/home", argv: Sequence[str] = ("hermes", "gateway", "run")
+) -> str:
     return json.dumps(
         {
             "pid": pid,
             "kind": "hermes-gateway",
-            "argv": ["hermes", "gateway", "run"],
+            "argv": list(argv),
             "start_time": start_ticks(pid) if with_start_time else None,
             "hermes_home": home,
         }
@@ -71,7 +73,7 @@ def main(path: str, *options: str) -> int:
             os.unlink(path)
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if "--older" in options else os.O_EXCL)
     with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
-        file.write(record(os.getpid(), "--no-start-time" not in options, os.path.dirname(path)))
+        file.write(record(os.getpid(), "--no-start-time" not in options, os.path.dirname(path), sys.argv))
     print(f"up {os.getpid()}", flush=True)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     if read(path).get("pid") == os.getpid():

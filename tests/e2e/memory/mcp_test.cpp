@@ -48,7 +48,10 @@ TEST_F(Mcp, errors_are_those_of_the_protocol) {
     EXPECT_EQ(code("[]"), -32600);
     EXPECT_EQ(code("17"), -32600);
     EXPECT_EQ(code(R"({"id":1,"method":"ping"})"), -32600);
-    EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})"), -32600);
+    EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":true,"method":"ping"})"), -32600);
+    const auto fraction = ask(R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})"); // a number is an id as it is
+    EXPECT_TRUE(fraction.contains("result"));
+    EXPECT_EQ(fraction.at("id"), 1.5);
     EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1,"method":"frobnicate"})"), -32601);
     EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]})"), -32602);
     EXPECT_EQ(code(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nothing"}})"), -32602);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import pathlib
 import signal
@@ -187,6 +188,14 @@ class Supervisor(HoldfastTest):
             self.supervisor.hold(["/nonexistent/helper"]).request("echo")
         self.assertEqual(gave_up.exception.code, holdfast.ErrorCode.GAVE_UP)
 
+    @staticmethod
+    def reads_nested(levels: int) -> bool:
+        try:
+            json.loads("[" * levels + "]" * levels)
+        except RecursionError:
+            return False
+        return True
+
     def test_what_is_nested_too_deep_is_an_error_with_a_sentence(self) -> None:
         """In the library, and in the interpreter, whose bound is lower: neither a time-out nor a bare RecursionError."""
         hold = self.supervisor.hold(self.helper(), **QUICK)
@@ -197,11 +206,14 @@ class Supervisor(HoldfastTest):
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(200)
         try:
-            with self.assertRaisesRegex(holdfast.HoldfastError, "nested deeper than this interpreter reads") as low:
+            if self.reads_nested(1000):  # from Python 3.12 on its reader has a bound of its own, which is higher
                 hold.request("deep", {"levels": 1000}, timeout=60)
+            else:
+                with self.assertRaisesRegex(holdfast.HoldfastError, "nested deeper than this interpreter reads") as low:
+                    hold.request("deep", {"levels": 1000}, timeout=60)
+                self.assertEqual(low.exception.code, holdfast.ErrorCode.PROTOCOL)
         finally:
             sys.setrecursionlimit(limit)
-        self.assertEqual(low.exception.code, holdfast.ErrorCode.PROTOCOL)
         loop: list = []
         loop.append(loop)
         with self.assertRaisesRegex(holdfast.InvalidArgument, "cannot be written as JSON"):

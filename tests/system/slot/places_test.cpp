@@ -37,7 +37,7 @@ TEST_F(Places, AReadOnlyDirectory) {
     ASSERT_EQ(::chmod(path.c_str(), 0500), 0);
     std::string before = listing(path);
     Forked got = as_nobody([&] { return try_to_take(path); });
-    EXPECT_SAYS(got.said, "not_permitted open " + path + "/slot.lock");
+    EXPECT_SAYS(got.said, "unsafe_directory you may not use your own directory " + path);
     EXPECT_EQ(listing(path), before);
 }
 
