@@ -263,8 +263,8 @@ FrontResult Front::run() {
     if (helper_ != 0 && result_.survivors.empty() && !result_.error)
         log("exited", result_.reason ? std::string(core::name_of(*result_.reason)) : "");
     // Removing its cgroup was the keeper's to do. Asked of the kernel and not of the record: it may have died
-    // before it could say that it made one.
-    if (!keeper_done_ && result_.survivors.empty()) {
+    // before it could say that it made one, or between its last word and the removal.
+    if (result_.survivors.empty()) {
         std::function<bool(pid_t)> spared;
         if (tree_.spares_some())
             spared = [this](pid_t pid) { return tree_.is_spared(pid); };
