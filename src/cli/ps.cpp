@@ -222,7 +222,7 @@ Result<std::vector<Helper>> chosen(const Arguments& arguments) {
     auto places = places_of(arguments);
     if (!places)
         return std::unexpected(places.error());
-    auto helpers = registry::list_helpers(places->helpers, {});
+    auto helpers = registry::list_helpers(places->helpers, {.stopped = arguments.has("json")});
     if (helpers)
         std::erase_if(*helpers, [](const Helper& helper) { return helper.being_born; });
     auto session = arguments.value("session");

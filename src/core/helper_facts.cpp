@@ -1,6 +1,7 @@
 #include "core/helper_facts.hpp"
 
 #include "core/json_fields.hpp"
+#include "core/json_writer.hpp"
 
 namespace holdfast::core {
 
@@ -11,17 +12,21 @@ int pid_field(const json::object& object, std::string_view key) {
     std::int64_t pid = integer_field(object, key);
     return pid > 0 && pid <= largest_pid ? static_cast<int>(pid) : 0;
 }
+
+void write_identity(JsonWriter& out, std::string_view key, const Identity& identity) {
+    out.open(key);
+    write_fields(out, identity);
+    out.close();
+}
 } // namespace
 
-json::object to_json_object(const Identity& identity) {
-    json::object out;
-    out["boot_id"] = identity.boot_id;
-    out["pid_ns"] = identity.pid_ns;
-    out["pid"] = identity.pid;
-    out["start_ticks"] = identity.start_ticks;
-    out["pidfd_inode"] = identity.pidfd_inode;
-    out["token"] = identity.token;
-    return out;
+void write_fields(JsonWriter& out, const Identity& identity) {
+    out.field("boot_id", identity.boot_id);
+    out.field("pid_ns", identity.pid_ns);
+    out.field("pid", identity.pid);
+    out.field("start_ticks", identity.start_ticks);
+    out.field("pidfd_inode", identity.pidfd_inode);
+    out.field("token", identity.token);
 }
 
 Identity identity_from(const json::object& object) {
@@ -35,28 +40,26 @@ Identity identity_from(const json::object& object) {
     return out;
 }
 
-json::object to_json_object(const HelperFacts& facts) {
-    json::object out;
-    out["label"] = facts.label;
-    out["process"] = to_json_object(facts.helper);
-    out["keeper"] = to_json_object(facts.keeper);
-    out["host_pid"] = facts.host_pid;
+void write_fields(JsonWriter& out, const HelperFacts& facts) {
+    out.field("label", facts.label);
+    write_identity(out, "process", facts.helper);
+    write_identity(out, "keeper", facts.keeper);
+    out.field("host_pid", facts.host_pid);
     if (facts.host.pid > 0)
-        out["host"] = to_json_object(facts.host);
-    out["host_command"] = facts.host_command;
-    out["task"] = facts.task;
-    out["restarts"] = facts.restarts;
-    out["stop_plan"] = facts.stop_plan;
-    out["spare"] = to_array(facts.spare);
-    out["containment"] = facts.containment;
-    out["cgroup_place"] = facts.cgroup_place;
-    out["log"] = facts.log;
-    out["slot"] = facts.slot;
-    out["registered"] = facts.registered;
-    out["registered_by"] = facts.registered_by;
-    out["ended_at"] = facts.ended_at;
-    out["exit_status"] = facts.exit_status;
-    return out;
+        write_identity(out, "host", facts.host);
+    out.field("host_command", facts.host_command);
+    out.field("task", facts.task);
+    out.field("restarts", facts.restarts);
+    out.field("stop_plan", facts.stop_plan);
+    out.field("spare", facts.spare);
+    out.field("containment", facts.containment);
+    out.field("cgroup_place", facts.cgroup_place);
+    out.field("log", facts.log);
+    out.field("slot", facts.slot);
+    out.field("registered", facts.registered);
+    out.field("registered_by", facts.registered_by);
+    out.field("ended_at", facts.ended_at);
+    out.field("exit_status", facts.exit_status);
 }
 
 HelperFacts helper_facts_from(const json::object& object) {

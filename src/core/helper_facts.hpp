@@ -11,6 +11,8 @@
 
 namespace holdfast::core {
 
+class JsonWriter;
+
 struct HelperFacts {
     std::string label; // --name, or the command's own
     Identity helper;   // the command itself; pid 0 while there is none
@@ -34,10 +36,10 @@ struct HelperFacts {
     bool operator==(const HelperFacts&) const = default;
 };
 
-boost::json::object to_json_object(const HelperFacts& facts);
+void write_fields(JsonWriter& out, const HelperFacts& facts);
 HelperFacts helper_facts_from(const boost::json::object& object);
 
-boost::json::object to_json_object(const Identity& identity);
+void write_fields(JsonWriter& out, const Identity& identity);
 Identity identity_from(const boost::json::object& object);
 
 } // namespace holdfast::core

@@ -2,13 +2,13 @@
 
 namespace holdfast::core {
 
-std::optional<json::object> parse_object(std::string_view text) {
+std::optional<json::object> parse_object(std::string_view text, const json::storage_ptr& memory) {
     boost::system::error_code error;
     json::parse_options options;
     options.max_depth = 16;
     options.allow_invalid_utf8 =
         true; // a command line may carry any bytes, and its record must stay readable
-    json::value value = json::parse({text.data(), text.size()}, error, {}, options);
+    json::value value = json::parse({text.data(), text.size()}, error, memory, options);
     if (error || !value.is_object())
         return std::nullopt;
     return std::move(value.get_object());

@@ -14,7 +14,7 @@ namespace holdfast::core {
 namespace json = boost::json;
 
 // The text as an object, or nothing. Depth is bounded, so a hostile file cannot exhaust the stack.
-std::optional<json::object> parse_object(std::string_view text);
+std::optional<json::object> parse_object(std::string_view text, const json::storage_ptr& memory = {});
 
 std::string text_field(const json::object& object, std::string_view key);
 std::int64_t integer_field(const json::object& object, std::string_view key); // 0 when absent or out of range

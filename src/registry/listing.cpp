@@ -30,6 +30,7 @@ struct Process {
     pid_t pid = 0;
     std::uint64_t rss_pages = 0;
     std::uint64_t cpu_ticks = 0;
+    bool unread = false; // its place is known, and nothing else of it
 };
 
 using ProcessesByParent = std::unordered_multimap<pid_t, Process>;
@@ -40,48 +41,91 @@ struct Processes {
 };
 
 constexpr std::size_t worth_threads = 200; // files to be read; fewer are done before a thread has begun
+// Fronts of one host: fewer are read sooner than the children of all threads of the host.
+constexpr std::size_t worth_children = 32;
+
+using Helpers = std::vector<std::optional<Helper>>;
+using ParentOf = std::unordered_map<pid_t, pid_t>;
+
+// Guards whose parent the kernel need not be asked for one by one. They count in a tree only where one helper
+// runs inside another, so their files in /proc, two of three, are mostly not wanted.
+ParentOf guards_with_known_parent(const Helpers& helpers, const ListOptions& options) {
+    ParentOf out;
+    std::unordered_map<pid_t, std::unordered_set<pid_t>> fronts_of;
+    const std::uint64_t our_namespace = sys::pid_namespace_inode();
+    for (const std::optional<Helper>& helper : helpers) {
+        if (!helper || !helper->owner_started_keeper || helper->facts.keeper.pid_ns != our_namespace ||
+            helper->facts.keeper.boot_id != sys::boot_id())
+            continue;
+        // The number cannot be another's: a dead keeper is a zombie until its parent, the owner, reaps it.
+        out.emplace(helper->facts.keeper.pid, helper->info.owner_pid);
+        if (!options.stopped && helper->facts.host_pid > 0)
+            fronts_of[helper->facts.host_pid].insert(helper->info.owner_pid);
+    }
+    for (const auto& [host, fronts] : fronts_of) {
+        if (fronts.size() < worth_children)
+            continue;
+        for (pid_t child : sys::children_of(host))
+            if (fronts.contains(child))
+                out.emplace(child, host);
+    }
+    return out;
+}
 
 // All of them, from one pass over /proc.
-Processes all_processes() {
-    const std::vector<pid_t> pids = sys::all_pids();
+Processes all_processes(const ParentOf& known) {
+    Processes out;
+    std::vector<pid_t> pids = sys::all_pids();
+    out.by_parent.reserve(pids.size());
+    std::erase_if(pids, [&](pid_t pid) {
+        const auto guard = known.find(pid);
+        if (guard != known.end())
+            out.by_parent.emplace(guard->second, Process{.pid = pid, .unread = true});
+        return guard != known.end();
+    });
     std::vector<std::optional<sys::ProcStat>> seen(pids.size());
     sys::in_parallel(pids.size(), worth_threads, [&](std::size_t first, std::size_t last) {
         for (; first < last; ++first)
             seen[first] = sys::read_stat(pids[first]);
     });
-    Processes out;
-    out.by_parent.reserve(pids.size());
     for (std::size_t i = 0; i < pids.size(); ++i) {
         if (!seen[i])
             continue;
-        out.by_parent.emplace(seen[i]->ppid, Process{pids[i], seen[i]->rss_pages, seen[i]->cpu_ticks});
+        out.by_parent.emplace(
+            seen[i]->ppid,
+            Process{.pid = pids[i], .rss_pages = seen[i]->rss_pages, .cpu_ticks = seen[i]->cpu_ticks});
         if (seen[i]->state == 'T')
             out.stopped.insert(pids[i]);
     }
     return out;
 }
 
+void add(Helper& helper, std::uint64_t rss_pages, std::uint64_t cpu_ticks) {
+    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    helper.tree_rss += rss_pages * page;
+    helper.tree_processes += 1;
+    helper.cpu_ticks += cpu_ticks;
+}
+
 // What is below `root`; with root itself for a registered process, without it for a keeper, which is ours.
 void measure(Helper& helper, pid_t root, bool with_root, const ProcessesByParent& by_parent,
              std::unordered_set<pid_t>& counted) {
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (!counted.insert(root).second)
         return;
     std::vector<pid_t> parents{root};
-    if (auto stat = with_root ? sys::read_stat(root) : std::nullopt) {
-        helper.tree_rss += stat->rss_pages * page;
-        helper.tree_processes += 1;
-        helper.cpu_ticks += stat->cpu_ticks;
-    }
+    if (auto stat = with_root ? sys::read_stat(root) : std::nullopt)
+        add(helper, stat->rss_pages, stat->cpu_ticks);
     for (std::size_t at = 0; at < parents.size(); ++at) {
         auto [first, last] = by_parent.equal_range(parents[at]);
         for (; first != last; ++first) {
-            if (!counted.insert(first->second.pid).second)
+            const Process& process = first->second;
+            if (!counted.insert(process.pid).second)
                 continue;
-            helper.tree_rss += first->second.rss_pages * page;
-            helper.tree_processes += 1;
-            helper.cpu_ticks += first->second.cpu_ticks;
-            parents.push_back(first->second.pid);
+            parents.push_back(process.pid);
+            if (!process.unread)
+                add(helper, process.rss_pages, process.cpu_ticks);
+            else if (auto stat = sys::read_stat(process.pid))
+                add(helper, stat->rss_pages, stat->cpu_ticks);
         }
     }
 }
@@ -96,6 +140,13 @@ void measure_abandoned(Helper& helper, const ProcessesByParent& by_parent) {
         roots.push_back(leftover.pid);
     for (pid_t root : roots)
         measure(helper, root, true, by_parent, counted);
+}
+
+// Who took the entry over, to end what is left, started later than the keeper.
+bool owner_started_keeper(const Helper& helper, const core::Identity& owner) {
+    const core::Identity& keeper = helper.facts.keeper;
+    return helper.info.owner_pid > 0 && helper.info.record_is_current && owner.pid == helper.info.owner_pid &&
+           keeper.pid > 0 && keeper.pid_ns == owner.pid_ns && owner.start_ticks <= keeper.start_ticks;
 }
 
 // The helper behind an entry; nothing when it is over and history is not asked for.
@@ -119,6 +170,7 @@ std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& o
     helper.being_born = sight->owned && !(record && record->helper);
     if (record && record->helper)
         helper.facts = std::move(*record->helper);
+    helper.owner_started_keeper = options.measure && record && owner_started_keeper(helper, record->identity);
     if (helper.info.state == SlotState::orphaned && !helper.facts.registered) {
         auto keeper = sys::open_same(helper.facts.keeper);
         helper.abandoned = !keeper && keeper.error().code != Errc::unreachable;
@@ -150,25 +202,14 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
     if (!entries)
         return std::unexpected(std::move(entries.error()));
     const std::vector<std::string>& names = *entries;
-    std::vector<std::optional<Helper>> seen(names.size());
+    Helpers seen(names.size());
     Processes processes;
-    auto look_at_entries = [&] {
-        sys::in_parallel(names.size(), worth_threads, [&](std::size_t first, std::size_t last) {
-            for (; first < last; ++first)
-                seen[first] = look_at({.directory = directory, .name = names[first]}, options);
-        });
-    };
-    auto look_at_processes = [&] {
-        if (options.measure && !names.empty())
-            processes = all_processes();
-    };
-    // Both at once: each has its stretches in which only one thread has something to do.
-    constexpr std::size_t tasks = 2;
-    sys::in_parallel(tasks, names.size() < worth_threads ? tasks + 1 : tasks,
-                     [&](std::size_t first, std::size_t last) {
-                         for (; first < last; ++first)
-                             first == 0 ? look_at_entries() : look_at_processes();
-                     });
+    sys::in_parallel(names.size(), worth_threads, [&](std::size_t first, std::size_t last) {
+        for (; first < last; ++first)
+            seen[first] = look_at({.directory = directory, .name = names[first]}, options);
+    });
+    if (options.measure && !names.empty())
+        processes = all_processes(guards_with_known_parent(seen, options));
     std::vector<Helper> out;
     out.reserve(seen.size());
     for (std::optional<Helper>& helper : seen)

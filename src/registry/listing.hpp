@@ -23,10 +23,12 @@ struct Helper {
     std::uint64_t tree_rss = 0; // bytes, of all processes of the tree
     std::uint32_t tree_processes = 0;
     std::uint64_t cpu_ticks = 0;
+    bool owner_started_keeper = false; // so the keeper is its child, as long as the owner lives
 };
 
 struct ListOptions {
     bool measure = true; // memory and count of each tree: costs a scan of /proc
+    bool stopped = true; // whether the owner is stopped: with `measure`, a look at each front
     // Also entries whose lock is free. Without it, of those only the registered ones whose process outlives
     // its host.
     bool with_history = false;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 namespace holdfast::slot {
 
@@ -88,7 +89,8 @@ Seen Contender::carry_out(Do effect) {
         waiter_.reset();
         if (owner_ && !purpose_.take)
             (void)owner_->wait_ended(sys::Deadline::in(last_instant));
-        owner_.reset();
+        if (owner_)
+            owner_before_ = std::exchange(owner_, std::nullopt);
         host_.reset();
         host_gone_ = false;
         grace_ = {};

@@ -67,6 +67,7 @@ private:
     core::Seen signal_owner_inside(int signal);
     bool enter_door_briefly();
     core::Seen wait_for_news();
+    core::Seen accept_grant(); // of waiter_, which has reported
     core::Seen see_to_leftovers();
     std::optional<core::Seen> end_or_name_unguarded();
     void look_after_owner();
@@ -107,6 +108,7 @@ private:
     core::TakeoverMemory memory_;
     core::TakeoverJudgement judgement_;
     std::optional<sys::PidFd> owner_;
+    std::optional<sys::PidFd> owner_before_; // no longer watched: to close it is left until the slot is taken
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
     std::vector<sys::PidFd> guards_;       // of leftovers that are waited for

@@ -82,6 +82,7 @@ Seen Contender::start_waiting(LockByte byte, bool shared) {
     if (!waiter)
         return fail_with(std::move(waiter.error()));
     waiter_ = std::move(*waiter);
+    done_waiting_.clear(); // there is time now, and a long wait loses many races
     if (purpose_.take && !identify_self())
         return Seen::deadline;
     if (!watch_owner())
@@ -140,7 +141,7 @@ Seen Contender::see_to_leftovers() {
     if (waiter_ && !sight_.life_held) {
         pollfd grant{.fd = waiter_->fd(), .events = POLLIN, .revents = 0};
         if (::poll(&grant, 1, grant_on_its_way_ms) > 0)
-            return wait_for_news();
+            return accept_grant();
     }
     if (wants_every_word() && !watch_ && watch_directory())
         return Seen::time_to_look;
@@ -179,6 +180,21 @@ std::optional<Seen> Contender::end_or_name_unguarded() {
     if (purpose_.tell_blocked)
         purpose_.tell_blocked(blocked);
     return std::nullopt;
+}
+
+Seen Contender::accept_grant() {
+    auto accepted = waiter_->accept();
+    if (!accepted)
+        return fail_with(std::move(accepted.error()));
+    done_waiting_.push_back(std::move(*waiter_));
+    waiter_.reset();
+    if (waiting_for_ == LockByte::door) {
+        door_.emplace(*lock_);
+        return Seen::door_granted;
+    }
+    if (!waiting_shared_)
+        lock_->note_taken(LockByte::life);
+    return Seen::life_free;
 }
 
 Seen Contender::wait_for_news() {
@@ -222,20 +238,8 @@ Seen Contender::wait_for_news() {
             return n > 0 && at >= 0 && fds[static_cast<std::size_t>(at)].revents != 0;
         };
 
-        if (turned(at_waiter)) {
-            auto accepted = waiter_->accept();
-            if (!accepted)
-                return fail_with(std::move(accepted.error()));
-            done_waiting_.push_back(std::move(*waiter_));
-            waiter_.reset();
-            if (waiting_for_ == LockByte::door) {
-                door_.emplace(*lock_);
-                return Seen::door_granted;
-            }
-            if (!waiting_shared_)
-                lock_->note_taken(LockByte::life);
-            return Seen::life_free;
-        }
+        if (turned(at_waiter))
+            return accept_grant();
         if (turned(at_cancel) && cancel_is_meant())
             return cancelled();
         if (turned(at_leftover)) {
@@ -250,7 +254,7 @@ Seen Contender::wait_for_news() {
             return Seen::time_to_look;
         }
         if (turned(at_owner)) {
-            owner_.reset();
+            owner_before_ = std::exchange(owner_, std::nullopt);
             return Seen::time_to_look;
         }
         if (turned(at_host)) {

@@ -146,9 +146,16 @@ Result<void> LockWaiter::accept() {
 void LockWaiter::stop() noexcept {
     if (!shared_)
         return;
-    ::syscall(SYS_pidfd_send_signal, shared_->process.get(), SIGKILL, nullptr, 0);
     siginfo_t info{};
-    while (::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info, WEXITED | __WALL) != 0 &&
+    // One that has brought its lock ends by itself, and mostly has.
+    const bool ended = shared_->accepted &&
+                       ::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info,
+                                WEXITED | WNOHANG | __WALL) == 0 &&
+                       info.si_pid != 0;
+    if (!ended)
+        ::syscall(SYS_pidfd_send_signal, shared_->process.get(), SIGKILL, nullptr, 0);
+    while (!ended &&
+           ::waitid(p_pidfd, static_cast<id_t>(shared_->process.get()), &info, WEXITED | __WALL) != 0 &&
            errno == EINTR) {
     }
     if (!shared_->accepted) {

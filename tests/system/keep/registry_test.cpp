@@ -56,6 +56,39 @@ TEST_F(Registry, PsShowsWhatRunsAndNothingElse) {
     EXPECT_TRUE(eventually(Deadline::in(patience), [&] { return ps() == "[]\n"; }));
 }
 
+// As many fronts of one host as make `ps` ask the host for its children, and each of them inside a helper.
+TEST_F(Registry, WhatRunsInsideAHelperCountsInItsTreeToo) {
+    constexpr std::size_t inner = 40;
+    const std::string start_all = "for i in $(seq " + std::to_string(inner) +
+                                  "); do \"$0\" run --name inner -- sleep 600 </dev/zero & done; wait";
+    auto spec = home.command({"run", "--name", "outer", "--stop", "now", "--", "/bin/sh", "-c", start_all,
+                              home.command({}).argv.front()});
+    spec.in = Stdio::pipe; // an end of input would end it
+    auto outer = Child::spawn(spec);
+    ASSERT_TRUE(outer) << outer.error().message;
+    // The shell, and of each inner one the front, the keeper and the command.
+    const std::string processes = std::to_string(1 + 3 * inner);
+    const auto json_of_outer = [&] {
+        const std::string json = ps();
+        std::smatch found;
+        const std::regex tree(R"("name":"outer".*?"processes":(\d+))");
+        return std::regex_search(json, found, tree) ? found[1].str() : json;
+    };
+    EXPECT_TRUE(eventually(Deadline::in(120s), [&] { return json_of_outer() == processes; }))
+        << json_of_outer();
+    const auto rows = [&](const std::string& pattern) {
+        const std::string table = holdfast({"ps"}).out;
+        const std::regex row(pattern);
+        return static_cast<std::size_t>(
+            std::distance(std::sregex_iterator(table.begin(), table.end(), row), std::sregex_iterator()));
+    };
+    EXPECT_EQ(rows(" outer [^\n]* ready +0 +" + processes + " "), 1U) << holdfast({"ps"}).out;
+    EXPECT_EQ(rows(" inner [^\n]* ready +0 +1 "), inner) << holdfast({"ps"}).out;
+    const auto stopped = holdfast({"stop", "outer"}, 120s);
+    EXPECT_TRUE(stopped.status.exited_with(0)) << stopped.err;
+    EXPECT_TRUE(eventually(Deadline::in(120s), [&] { return ps() == "[]\n"; }));
+}
+
 TEST_F(Registry, AReaderWritesNothing) {
     auto child = guarded({"--name", "looked-at"}, "term_ignorer");
     ASSERT_TRUE(child.kill());

@@ -1,6 +1,8 @@
 // An identity survives the way through an environment variable, and nothing else passes for one.
 #include "core/helper_facts.hpp"
 #include "core/identity_text.hpp"
+#include "core/json_fields.hpp"
+#include "core/json_writer.hpp"
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -43,7 +45,13 @@ TEST(HelperFacts, OfARegisteredProcessComeBackWhole) {
                       .registered_by = "my-host",
                       .ended_at = 123456,
                       .exit_status = -1};
-    EXPECT_EQ(helper_facts_from(to_json_object(facts)), facts);
+    JsonWriter out;
+    out.open();
+    write_fields(out, facts);
+    out.close();
+    const auto object = parse_object(std::move(out).take());
+    ASSERT_TRUE(object);
+    EXPECT_EQ(helper_facts_from(*object), facts);
 }
 
 } // namespace

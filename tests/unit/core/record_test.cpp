@@ -1,6 +1,7 @@
 // A record that cannot be read is no record, whatever stands in the file; a readable one comes back whole.
 #include "core/record.hpp"
 
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -40,6 +41,19 @@ TEST(Record, ComesBackWhole) {
     auto back = record_from_json(to_json(full()));
     ASSERT_TRUE(back);
     EXPECT_EQ(*back, full());
+}
+
+// Written by hand, read by a library: a tree of the same text is written as the same text.
+TEST(Record, IsTheTextThatItsTreeHas) {
+    Record record = full();
+    record.argv = {"plain", "quote\" back\\slash", "line\nbreak \x01", "caf\xc3\xa9", ""};
+    record.helper = HelperFacts{.label = "a \"b\"", .restarts = 3, .spare = {"x*", "y"}, .exit_status = -1};
+    const std::string text = to_json(record);
+    ASSERT_TRUE(text.ends_with("}\n"));
+    const auto tree = boost::json::parse(text);
+    EXPECT_EQ(boost::json::serialize(tree) + "\n", text);
+    EXPECT_EQ(tree.as_object().begin()->key(), "written");
+    EXPECT_EQ(std::prev(tree.as_object().end())->key(), "whole");
 }
 
 TEST(Record, ComesBackWholeAtTheLimitsOfItsNumbers) {
