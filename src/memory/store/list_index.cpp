@@ -4,7 +4,11 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::memory {
 
@@ -19,16 +23,46 @@ int make(void*, const char**, int, Fts5Tokenizer** tokenizer) {
 
 void unmake(Fts5Tokenizer*) {}
 
+// The index keeps of each row which words it has, not how often. So a long text need not give FTS5 a word
+// twice, which costs it more than all else. Each word has one place here, by its hash; a word that another
+// one has driven out is given again, which does no harm.
+class GivenWords {
+public:
+    explicit GivenWords(std::size_t text_size)
+        : words_(text_size >= long_text ? places : 0) {}
+    // Whether the word may be left out. Remembers it.
+    bool known(std::string_view word) {
+        if (words_.empty() || word.size() > longest)
+            return false;
+        std::uint32_t hash = 0x811c9dc5U;
+        for (const char c : word)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193U;
+        auto& place = words_[(hash ^ (hash >> 15U)) % places];
+        if (std::string_view(place.data(), longest + 1).starts_with(word) && place[word.size()] == '\0')
+            return true;
+        place = {};
+        std::ranges::copy(word, place.begin());
+        return false;
+    }
+
+private:
+    static constexpr std::size_t long_text = std::size_t{16} << 10;
+    static constexpr std::size_t longest = 23; // bytes of a word that is remembered
+    static constexpr std::size_t places = 32'768;
+    std::vector<std::array<char, longest + 1>> words_;
+};
+
 // A word of a query comes as wanted_words() made it: a pair there is one word, without the character behind
 // it.
 int tokenize(Fts5Tokenizer*, void* context, int purpose, const char* text, int size,
              int (*token)(void*, int, const char*, int, int, int)) {
     int result = SQLITE_OK;
     bool enough = false;
+    GivenWords given(purpose == FTS5_TOKENIZE_DOCUMENT ? static_cast<std::size_t>(std::max(size, 0)) : 0);
     if (size > 0)
         list_words({text, static_cast<std::size_t>(size)},
                    [&](std::string_view word, std::size_t begin, std::size_t end) {
-                       if (result == SQLITE_OK && !enough)
+                       if (result == SQLITE_OK && !enough && !given.known(word))
                            result = token(context, 0, word.data(), static_cast<int>(word.size()),
                                           static_cast<int>(begin), static_cast<int>(end));
                        enough = (purpose & FTS5_TOKENIZE_QUERY) != 0;

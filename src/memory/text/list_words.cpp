@@ -3,6 +3,7 @@
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace holdfast::memory {
 
@@ -14,10 +15,41 @@ constexpr std::size_t most_wanted = 64;
 using OnPart =
     std::function<void(std::string_view word, std::size_t begin, std::size_t end, bool unspaced, bool alone)>;
 
+// The small form of an ASCII letter or digit; 0 for every other byte.
+constexpr auto plain_letters = [] {
+    std::array<char, 256> table{};
+    for (char c = '0'; c <= '9'; ++c)
+        table.at(static_cast<unsigned char>(c)) = c;
+    for (char c = 'a'; c <= 'z'; ++c)
+        table.at(static_cast<unsigned char>(c)) = table.at(static_cast<unsigned char>(c - 'a' + 'A')) = c;
+    return table;
+}();
+
+// Reads the word at `at` when it is plain ASCII, as most are, and moves `at` behind it. Otherwise changes
+// nothing.
+bool read_plain_word(std::string_view text, std::size_t& at, std::string& word) {
+    const auto letter = [&](std::size_t i) { return plain_letters[static_cast<unsigned char>(text[i])]; };
+    auto end = at;
+    while (end < text.size() && letter(end) != 0)
+        ++end;
+    // What follows may be a letter of the word, or a mark on its last one.
+    if (end == at || (end < text.size() && static_cast<unsigned char>(text[end]) >= 0x80))
+        return false;
+    word.resize(end - at);
+    for (std::size_t i = at; i < end; ++i)
+        word[i - at] = letter(i);
+    at = end;
+    return true;
+}
+
 // Words and pairs, and behind each run of pairs its last character.
 void parts(std::string_view text, const OnPart& on_part) {
     std::string word;
     for (std::size_t at = 0; at < text.size();) {
+        if (const auto start = at; read_plain_word(text, at, word)) {
+            on_part(word, start, at, false, true);
+            continue;
+        }
         const auto begin = at;
         auto next = at;
         const auto script = script_of(decode(text, next));
