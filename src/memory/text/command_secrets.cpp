@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace holdfast::memory {
 
@@ -29,14 +30,22 @@ struct Option {
 constexpr std::array options = {
     Option{"7z", "-p", Form::attached}, // 7-Zip, command line help: -p{Password}
     Option{"7za", "-p", Form::attached},
-    Option{"az", "-p", Form::login},        // Azure CLI reference: az login
-    Option{"buildah", "-p", Form::login},   // buildah-login(1)
+    Option{"az", "-p", Form::login}, // Azure CLI reference: az login
+    Option{"az", "--password", Form::login},
+    Option{"buildah", "-p", Form::login}, // buildah-login(1)
+    Option{"buildah", "--password", Form::login},
     Option{"curl", "-u", Form::user_colon}, // curl(1): -u, --user <user:password>
     Option{"curl", "--user", Form::user_colon},
     Option{"curl", "-U", Form::user_colon}, // curl(1): -U, --proxy-user
     Option{"curl", "--proxy-user", Form::user_colon},
-    Option{"docker", "-p", Form::login},    // Docker CLI reference: docker login
-    Option{"helm", "-p", Form::login},      // Helm reference: helm registry login
+    Option{"curl", "-E", Form::user_colon}, // curl(1): -E, --cert <certificate[:password]>
+    Option{"curl", "--cert", Form::user_colon},
+    Option{"curl", "--pass", Form::value},
+    Option{"curl", "--oauth2-bearer", Form::value},
+    Option{"docker", "-p", Form::login}, // Docker CLI reference: docker login
+    Option{"docker", "--password", Form::login},
+    Option{"helm", "-p", Form::login}, // Helm reference: helm registry login
+    Option{"helm", "--password", Form::login},
     Option{"http", "-a", Form::user_colon}, // HTTPie documentation: --auth, -a
     Option{"http", "--auth", Form::user_colon},
     Option{"https", "-a", Form::user_colon},
@@ -56,22 +65,31 @@ constexpr std::array options = {
     Option{"mysqlcheck", "-p", Form::attached},
     Option{"mysqldump", "-p", Form::attached},
     Option{"mysqlimport", "-p", Form::attached},
+    Option{"mysqlpump", "-p", Form::attached},
     Option{"mysqlsh", "-p", Form::attached},
-    Option{"nerdctl", "-p", Form::login},         // nerdctl command reference: nerdctl login
-    Option{"oc", "-p", Form::login},              // OpenShift CLI reference: oc login
+    Option{"nerdctl", "-p", Form::login}, // nerdctl command reference: nerdctl login
+    Option{"nerdctl", "--password", Form::login},
+    Option{"oc", "-p", Form::login}, // OpenShift CLI reference: oc login
+    Option{"oc", "--password", Form::login},
     Option{"openssl", "-pass", Form::pass_colon}, // openssl-passphrase-options(1): pass:password
     Option{"openssl", "-passin", Form::pass_colon},
     Option{"openssl", "-passout", Form::pass_colon},
-    Option{"podman", "-p", Form::login},           // podman-login(1)
-    Option{"redis-cli", "-a", Form::value},        // Redis documentation, redis-cli: -a <password>
-    Option{"skopeo", "-p", Form::login},           // skopeo-login(1)
+    Option{"podman", "-p", Form::login}, // podman-login(1)
+    Option{"podman", "--password", Form::login},
+    Option{"redis-cli", "-a", Form::value}, // Redis documentation, redis-cli: -a <password>
+    Option{"skopeo", "-p", Form::login},    // skopeo-login(1)
+    Option{"skopeo", "--password", Form::login},
     Option{"smbclient", "-U", Form::user_percent}, // smbclient(1): -U username[%password]
     Option{"sshpass", "-p", Form::value},          // sshpass(1): -ppassword
     Option{"unzip", "-P", Form::value},            // unzip(1): -P password
-    Option{"zip", "-P", Form::value},              // zip(1): -P password
+    Option{"wget", "--password", Form::value}, // GNU Wget manual: --password, --http-password, --ftp-password
+    Option{"wget", "--http-password", Form::value},
+    Option{"wget", "--ftp-password", Form::value},
+    Option{"zip", "-P", Form::value}, // zip(1): -P password
 };
 
-constexpr std::size_t longest = 256; // of a password; more is none, and is not searched for its end
+constexpr std::size_t longest_quote = 4096; // one that nothing closes is an apostrophe
+constexpr std::size_t longest = 256;        // of a password; more is none, and is not searched for its end
 
 bool is_blank(char c) {
     return c == ' ' || c == '\t';
@@ -81,7 +99,7 @@ bool is_quote(char c) {
 }
 
 std::string_view word_at(std::string_view rest) {
-    return rest.substr(0, run_of(rest, 0, is_token_char));
+    return rest.substr(0, token_run(rest, 0));
 }
 
 // Where the value begins that follows an option: behind blanks, or quotes and commas where the words stand in
@@ -152,8 +170,8 @@ bool is_typed(const Option& option, std::string_view typed) {
     if (option.option.starts_with("--") || option.option.size() > 2)
         return typed == option.option;
     return typed.starts_with(option.option) ||
-           (option.command == "curl" && typed.size() <= 8 && !typed.starts_with("--") &&
-            typed.ends_with(option.option.back()));
+           ((option.command == "curl" || option.command == "sshpass") && typed.size() <= 8 &&
+            !typed.starts_with("--") && typed.ends_with(option.option.back()));
 }
 
 // Most words are no command: their first two letters tell.
@@ -175,16 +193,20 @@ bool may_be_command(std::string_view rest) {
 void CommandLine::note_name(std::string_view rest) {
     if (may_be_command(rest)) {
         const auto word = word_at(rest.substr(0, 16));
-        const char next = word.size() < rest.size() ? rest[word.size()] : '\n';
+        auto behind = rest.substr(word.size());
+        if (behind.starts_with(".exe"))
+            behind.remove_prefix(4);
+        const char next = behind.empty() ? '\n' : behind.front();
         const auto* const known =
             std::ranges::find_if(options, [&](const Option& one) { return one.command == word; });
         if (known != options.end() && (is_blank(next) || is_quote(next) || next == '\\')) {
             name_ = known->command;
-            logs_in_ = other_ = false;
+            logs_in_ = other_ = value_follows_ = false;
+            quote_ = 0;
             return;
         }
     }
-    if (name_ == "sshpass" && !word_at(rest.substr(0, 1)).empty())
+    if (name_ == "sshpass" && !std::exchange(value_follows_, false))
         name_ = {}; // the command that it starts, with options of its own
     if (name_.empty())
         return;
@@ -194,10 +216,28 @@ void CommandLine::note_name(std::string_view rest) {
     other_ = other_ || std::ranges::any_of(others, [&](std::string_view one) { return word == one; });
 }
 
+// Whether the quote at `at` can be the beginning of a word, and not an apostrophe or the end of a string.
+bool CommandLine::opens(std::string_view text, std::size_t at) {
+    while (at > 0 && text[at - 1] == '\\')
+        --at;
+    return at == 0 || std::string_view(" \t\n=,[(:").find(text[at - 1]) != std::string_view::npos;
+}
+
 void CommandLine::pass(std::string_view text, std::size_t at) {
     if (name_.empty())
         return;
     const char c = text[at];
+    // What stands in quotes ends no command: curl -d 'a|b' -u ada:password.
+    if (quote_ != 0) {
+        if (c == quote_ || at - quoted_from_ > longest_quote)
+            quote_ = 0;
+        return;
+    }
+    if (is_quote(c) && opens(text, at)) {
+        quote_ = c;
+        quoted_from_ = at;
+        return;
+    }
     const bool goes_on =
         at > 0 && (text[at - 1] == '\\' || (at > 1 && text[at - 1] == '\r' && text[at - 2] == '\\'));
     if (c == ';' || c == '|' || (c == '&' && at + 1 < text.size() && text[at + 1] == '&') ||
@@ -216,6 +256,7 @@ CommandSecret CommandLine::word(std::string_view text, std::size_t at) {
         (!is_blank(text[at - 1]) && !is_quote(text[at - 1]) && text[at - 1] != '\n'))
         return {};
     const auto typed = word_at(rest.substr(0, longest));
+    value_follows_ = name_ == "sshpass" && (typed == "-P" || typed == "-f" || typed == "-d");
     for (const auto& option : options)
         if (option.command == name_ && is_typed(option, typed) && (option.form != Form::login || logs_in_))
             if (const auto found = secret_in(rest, option, typed, is_quote(text[at - 1])); found.length > 0)

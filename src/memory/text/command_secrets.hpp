@@ -23,10 +23,14 @@ public:
 
 private:
     void note_name(std::string_view rest);
+    static bool opens(std::string_view text, std::size_t at);
 
-    std::string_view name_; // of the command whose line this is; empty: none
-    bool logs_in_ = false;  // its subcommand is login
-    bool other_ = false;    // its subcommand is one whose -p is something else
+    std::string_view name_;      // of the command whose line this is; empty: none
+    bool logs_in_ = false;       // its subcommand is login
+    bool other_ = false;         // its subcommand is one whose -p is something else
+    bool value_follows_ = false; // the next word belongs to the option before it
+    char quote_ = 0;             // what stands here is in such quotes; 0: in none
+    std::size_t quoted_from_ = 0;
 };
 
 } // namespace holdfast::memory

@@ -1,42 +1,50 @@
 #include "memory/text/hidden_letters.hpp"
 
+#include "memory/text/letters.hpp"
+
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 namespace holdfast::memory {
 
 namespace {
 
-// Unicode, "Default_Ignorable_Code_Point": those that occur between letters. The length in UTF-8, or 0.
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+// Unicode, property Default_Ignorable_Code_Point. Sorted.
+constexpr std::array hidden = {
+    Range{0xad, 0xad},       Range{0x34f, 0x34f},   Range{0x61c, 0x61c},     Range{0x115f, 0x1160},
+    Range{0x17b4, 0x17b5},   Range{0x180b, 0x180f}, Range{0x200b, 0x200f},   Range{0x202a, 0x202e},
+    Range{0x2060, 0x206f},   Range{0x3164, 0x3164}, Range{0xfe00, 0xfe0f},   Range{0xfeff, 0xfeff},
+    Range{0xffa0, 0xffa0},   Range{0xfff0, 0xfff8}, Range{0x1bca0, 0x1bca3}, Range{0x1d173, 0x1d17a},
+    Range{0xe0000, 0xe0fff},
+};
+
+bool is_ascii(char byte) {
+    return static_cast<unsigned char>(byte) < 0x80;
+}
+
+// The length in UTF-8 of the hidden letter at `at`, or 0.
 std::size_t hidden_at(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t next) {
-        return at + next < text.size() ? static_cast<unsigned char>(text[at + next]) : 0U;
-    };
-    switch (byte(0)) {
-    case 0xC2: // U+00AD, soft hyphen
-        return byte(1) == 0xAD ? 2 : 0;
-    case 0xCD: // U+034F, combining grapheme joiner
-        return byte(1) == 0x8F ? 2 : 0;
-    case 0xE1: // U+180E, Mongolian vowel separator
-        return byte(1) == 0xA0 && byte(2) == 0x8E ? 3 : 0;
-    case 0xE2: // U+200B to U+200F, U+202A to U+202E, U+2060 to U+206F
-        if (byte(1) == 0x80)
-            return (byte(2) >= 0x8B && byte(2) <= 0x8F) || (byte(2) >= 0xAA && byte(2) <= 0xAE) ? 3 : 0;
-        return byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF ? 3 : 0;
-    case 0xEF: // U+FE00 to U+FE0F, variation selectors; U+FEFF, zero-width no-break space
-        return (byte(1) == 0xB8 && byte(2) >= 0x80 && byte(2) <= 0x8F) || (byte(1) == 0xBB && byte(2) == 0xBF)
-                   ? 3
-                   : 0;
-    default:
+    if (is_ascii(text[at]))
         return 0;
-    }
+    auto end = at;
+    const auto code = decode(text, end);
+    const auto* range = std::ranges::upper_bound(hidden, code, {}, &Range::first);
+    return range != hidden.begin() && code <= std::prev(range)->last ? end - at : 0;
 }
 
 } // namespace
 
 bool has_hidden_letters(std::string_view text) {
-    for (auto at = text.find_first_of("\xC2\xCD\xE1\xE2\xEF"); at != text.npos;
-         at = text.find_first_of("\xC2\xCD\xE1\xE2\xEF", at + 1))
-        if (hidden_at(text, at) > 0)
+    const auto* const end = text.end();
+    for (const auto* at = std::find_if_not(text.begin(), end, is_ascii); at != end;
+         at = std::find_if_not(at + 1, end, is_ascii))
+        if (hidden_at(text, static_cast<std::size_t>(at - text.begin())) > 0)
             return true;
     return false;
 }

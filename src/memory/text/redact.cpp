@@ -58,7 +58,7 @@ public:
             command_.pass(text_, at_);
             if (!(at_word_start() && (option() || token() || credentials() || assignment() || unnamed())) &&
                 !key_block() && !url_password() && !assignment_to_foreign_name())
-                out_ += text_[at_++];
+                copy();
         }
         return {std::move(out_), count_};
     }
@@ -68,13 +68,28 @@ public:
 private:
     [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
 
-    // Behind "\n" written as two characters a word begins, too, although n is a letter.
+    // Everything that is looked for at the start of a word begins with such a character. Behind "\n" written
+    // as two characters a word begins, too, although n is a letter.
     [[nodiscard]] bool at_word_start() const {
-        if (at_ == 0 || !is_token_char(text_[at_ - 1]))
-            return true;
-        return at_ >= 2 && text_[at_ - 2] == '\\' &&
-               std::string_view("nrtbf").find(text_[at_ - 1]) != std::string_view::npos;
+        return is_token_char(text_[at_]) &&
+               (at_ == 0 || !is_token_char(text_[at_ - 1]) || is_escape(at_ - 1));
     }
+    [[nodiscard]] bool is_escape(std::size_t at) const {
+        return at > 0 && text_[at - 1] == '\\' &&
+               std::string_view("nrtbf").find(text_[at]) != std::string_view::npos;
+    }
+
+    // Copies the character at `at_`, and with it the rest of its word, in which nothing begins but a key
+    // block.
+    void copy() {
+        auto end = at_ + 1;
+        if (is_token_char(text_[at_]) && !is_escape(at_))
+            while (end < text_.size() && is_token_char(text_[end]) && text_[end] != '-')
+                ++end;
+        out_.append(text_, at_, end - at_);
+        at_ = end;
+    }
+
     // Behind quotes, with however many backslashes JSON in JSON has put before them.
     [[nodiscard]] std::size_t past_quotes(std::size_t at) const {
         while (at < text_.size() && (text_[at] == '"' || text_[at] == '\'' || text_[at] == '\\'))
@@ -139,6 +154,8 @@ private:
         };
         constexpr std::array schemes = {Scheme{"bearer ", "bearer-token"}, Scheme{"basic ", "password"},
                                         Scheme{"token ", "bearer-token"}};
+        if (std::string_view("bBtT").find(text_[at_]) == std::string_view::npos)
+            return false; // most words: none of the schemes
         for (const auto& scheme : schemes) {
             if (rest().size() < scheme.word.size() ||
                 !equals_ignoring_case(rest().substr(0, scheme.word.size()), scheme.word))
@@ -161,7 +178,7 @@ private:
     // blank between ("API Key", "mot de passe"). Most words are followed by neither = nor :, so that is asked
     // first.
     [[nodiscard]] std::size_t end_of_name() const {
-        auto end = at_ + run_of(text_, at_, is_token_char);
+        auto end = at_ + token_run(text_, at_);
         if (end == at_)
             return at_;
         for (int words = 1;; ++words) {
@@ -169,7 +186,7 @@ private:
                 return is_secret_name(text_.substr(at_, end - at_)) && !begins_later(end) ? end : at_;
             if (words == 3 || end >= text_.size() || text_[end] != ' ')
                 return at_;
-            const auto next = run_of(text_, end + 1, is_token_char);
+            const auto next = token_run(text_, end + 1);
             if (next == 0)
                 return at_;
             end += 1 + next;
@@ -224,9 +241,24 @@ private:
                is_password_name(before) && value_under(before, at_);
     }
 
+    // Where a value that YAML puts on the next line begins: behind | or >, and for a key also without them.
+    [[nodiscard]] std::size_t past_block_sign(std::string_view name, std::size_t at) const {
+        auto end = at;
+        if (end < text_.size() && (text_[end] == '|' || text_[end] == '>'))
+            end = past_blanks(end + 1 + run_of(text_, end + 1, [](char c) {
+                                  return c == '+' || c == '-' || (c >= '1' && c <= '9');
+                              }));
+        else if (!name.ends_with("-key-data"))
+            return at;
+        if (end >= text_.size() || text_[end] != '\n')
+            return at;
+        const auto value = past_blanks(end + 1);
+        return value > end + 1 ? value : at; // what is not indented is the next key
+    }
+
     bool value_under(std::string_view name, std::size_t name_end) {
         const auto sign = sign_behind(name_end);
-        const auto opening = past_blanks(sign + sign_length(sign));
+        const auto opening = past_block_sign(name, past_blanks(sign + sign_length(sign)));
         const auto at = past_quotes(opening);
         if (text_.substr(at).starts_with("[redacted"))
             return false;
@@ -274,16 +306,16 @@ private:
             return next == '\n' || next == '\r' || next == ' ' || next == '\t' || next == ';' || next == '&';
         const auto before = text_.substr(0, at_).find_last_not_of(" \t-");
         const bool begins_line = before == text_.npos || text_[before] == '\n';
-        return begins_line && sign_length(name_end) > 0 && (next == '\n' || next == '\r');
+        return begins_line && sign_length(past_blanks(name_end)) > 0 && (next == '\n' || next == '\r');
     }
 
     // --password VALUE, and the login line of a .netrc.
     bool flag() {
-        const auto length = run_of(text_, at_, is_token_char);
+        const auto length = token_run(text_, at_);
         const auto name = text_.substr(at_, length);
         const auto at = past_blanks(at_ + length);
-        if (at == at_ + length || !is_secret_name(name) ||
-            !(name.starts_with("--") || (name == "password" && behind_login())))
+        if (at == at_ + length || !(name.starts_with("--") || name == "password") || !is_secret_name(name) ||
+            (name == "password" && !behind_login()))
             return false;
         const auto value = text_.substr(at, end_of(values_, at) - at);
         return looks_secret(judged(value)) && !value.starts_with('-') &&
@@ -299,7 +331,7 @@ private:
     bool element() {
         if (at_ == 0 || text_[at_ - 1] != '<')
             return false;
-        const auto end = at_ + run_of(text_, at_, is_token_char);
+        const auto end = at_ + token_run(text_, at_);
         if (end >= text_.size() || text_[end] != '>' || !is_secret_name(text_.substr(at_, end - at_)))
             return false;
         const auto close = text_.find_first_of("<\n", end);

@@ -95,9 +95,9 @@ std::size_t length_behind(std::string_view rest, const Shape& shape) {
         return ends && (length == shape.least || shape.least > 16) ? length : 0;
     }
     case Made::of_token:
-        return run_of(rest, 0, is_token_char);
+        return token_run(rest, 0);
     case Made::by_machine: {
-        const auto length = run_of(rest, 0, is_token_char);
+        const auto length = token_run(rest, 0);
         return made_by_machine(rest.substr(0, length)) ? length : 0;
     }
     }
@@ -108,11 +108,11 @@ std::size_t length_behind(std::string_view rest, const Shape& shape) {
 FoundSecret mail_key(std::string_view text) {
     if (!text.starts_with("SG."))
         return {};
-    const auto first = run_of(text, 3, is_token_char);
+    const auto first = token_run(text, 3);
     const auto dot = 3 + first;
     if (first < 16 || dot >= text.size() || text[dot] != '.')
         return {};
-    const auto second = run_of(text, dot + 1, is_token_char);
+    const auto second = token_run(text, dot + 1);
     return second >= 32 ? FoundSecret{dot + 1 + second, "api-key"} : FoundSecret{};
 }
 
@@ -122,7 +122,7 @@ FoundSecret web_token(std::string_view text) {
         return {};
     std::size_t length = 0;
     for (int part = 0; part < 3; ++part) {
-        const auto part_length = run_of(text, length, is_token_char);
+        const auto part_length = token_run(text, length);
         if (part_length < 8)
             return {};
         length += part_length;
@@ -140,7 +140,7 @@ FoundSecret bot_token(std::string_view text) {
     const auto digits = run_of(text, 0, is_digit);
     if (digits < 8 || digits > 10 || digits >= text.size() || text[digits] != ':')
         return {};
-    const auto length = run_of(text, digits + 1, is_token_char);
+    const auto length = token_run(text, digits + 1);
     return length == 35 ? FoundSecret{digits + 1 + length, "bot-token"} : FoundSecret{};
 }
 
@@ -148,13 +148,13 @@ FoundSecret bot_token(std::string_view text) {
 FoundSecret signed_bot_token(std::string_view text) {
     if (text.empty() || (text[0] != 'M' && text[0] != 'N' && text[0] != 'O'))
         return {};
-    const auto number = run_of(text, 0, is_token_char);
-    const auto time = run_of(text, number + 1, is_token_char);
+    const auto number = token_run(text, 0);
+    const auto time = token_run(text, number + 1);
     const auto behind = number + 1 + time;
     if (number < 23 || number > 28 || number >= text.size() || text[number] != '.' || time != 6 ||
         behind >= text.size() || text[behind] != '.')
         return {};
-    const auto sign = run_of(text, behind + 1, is_token_char);
+    const auto sign = token_run(text, behind + 1);
     return sign >= 27 && sign <= 40 && made_by_machine(text.substr(0, behind + 1 + sign))
                ? FoundSecret{behind + 1 + sign, "bot-token"}
                : FoundSecret{};
@@ -177,17 +177,6 @@ bool made_by_machine(std::string_view token) {
     return std::ranges::count_if(token, is_digit) >= 3 ||
            (std::ranges::any_of(token, is_digit) && std::ranges::any_of(token, is_upper) &&
             std::ranges::any_of(token, is_lower));
-}
-
-bool is_token_char(char c) {
-    return is_plain_char(c) || c == '_' || c == '-';
-}
-
-std::size_t run_of(std::string_view text, std::size_t at, bool (*accept)(char)) {
-    std::size_t end = at;
-    while (end < text.size() && accept(text[end]))
-        ++end;
-    return end - at;
 }
 
 namespace {

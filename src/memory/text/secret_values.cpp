@@ -9,22 +9,21 @@ namespace holdfast::memory {
 
 namespace {
 
-constexpr std::array password_names = {"password",   "passwd",     "passphrase", "pwd",        "passwort",
-                                       "kennwort",   "motdepasse", "contraseña", "contrasena", "senha",
-                                       "wachtwoord", "пароль",     "Пароль",     "密码",       "密碼",
-                                       "パスワード", "비밀번호"};
-constexpr std::array other_names = {"secret",        "apikey",        "token",         "accesskey",
-                                    "accountkey",    "privatekey",    "authkey",       "signingkey",
-                                    "clientsecret",  "secretkey",     "credentials",   "encryptionkey",
-                                    "secretkeybase", "authorization", "securitytoken", "sessiontoken",
-                                    "clientkeydata"}; // the last in a kubeconfig (Kubernetes: kubeconfig v1)
+constexpr auto password_names = std::to_array<std::string_view>(
+    {"password", "passwd", "passphrase", "pwd", "passwort", "kennwort", "motdepasse", "contraseña",
+     "contrasena", "senha", "wachtwoord", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호"});
+constexpr auto other_names = std::to_array<std::string_view>(
+    {"secret", "apikey", "token", "accesskey", "accountkey", "privatekey", "authkey", "signingkey",
+     "clientsecret", "secretkey", "credentials", "encryptionkey", "secretkeybase", "authorization",
+     "securitytoken", "sessiontoken",
+     "clientkeydata"}); // the last in a kubeconfig (Kubernetes: kubeconfig v1)
 // SMTP_PASS, db-pw: behind a joint, since bypass and first pass are other things.
-constexpr std::array short_names = {"_pass", "-pass", "_pw", "-pw"};
+constexpr auto short_names = std::to_array<std::string_view>({"_pass", "-pass", "_pw", "-pw"});
 // Where settings are read from: what stands there is the name of a secret's place.
-constexpr std::array places = {"process", "self",    "this", "config", "cfg",     "settings", "args",
-                               "os",      "env",     "opts", "params", "options", "request",  "req",
-                               "user",    "context", "ctx",  "app",    "secrets", "vault",    "vars",
-                               "var",     "local",   "data", "props",  "state",   "environ",  "module"};
+constexpr auto places = std::to_array<std::string_view>(
+    {"process", "self",    "this",    "config", "cfg",   "settings", "args",    "os",    "env",     "opts",
+     "params",  "options", "request", "req",    "user",  "context",  "ctx",     "app",   "secrets", "vault",
+     "vars",    "var",     "local",   "data",   "props", "state",    "environ", "module"});
 // What forms, schemas and settings say in place of a password.
 constexpr std::array stand_ins = {
     "string",  "text",    "str",      "null",      "none",   "nil",      "required", "optional",
@@ -32,8 +31,9 @@ constexpr std::array stand_ins = {
     "missing", "invalid", "empty",    "incorrect", "wrong",  "prompt",   "input",    "varchar",
     "any",     "object",  "boolean",  "number",    "float",  "double",   "integer",  "bytes"};
 // What stands under "pass" where tests, filters or roads are meant.
-constexpr std::array outcomes = {"pass",  "passed", "fail",    "failed",  "failing", "skip",  "skipped",
-                                 "error", "errors", "warning", "partial", "always",  "never", "through"};
+constexpr auto outcomes =
+    std::to_array<std::string_view>({"pass", "passed", "fail", "failed", "failing", "skip", "skipped",
+                                     "error", "errors", "warning", "partial", "always", "never", "through"});
 // Before "pass": it is not a password then.
 constexpr std::array kinds_of_pass = {
     "first", "second", "third",    "last",  "next",     "final",  "single", "one",     "two",
@@ -136,8 +136,7 @@ std::size_t words_in(std::string_view value) {
 } // namespace
 
 bool is_secret_name(std::string_view name) {
-    const auto known = folded(name);
-    return ends_with_one_of(known, password_names) || ends_with_one_of(known, other_names) ||
+    return is_password_name(name) || ends_with_one_of(folded(name), other_names) ||
            ends_with_one_of(lowered(name), short_names) || is_pass(name);
 }
 
@@ -172,7 +171,8 @@ bool is_password_given(std::string_view value) {
 }
 
 bool is_password_name(std::string_view name) {
-    return ends_with_one_of(folded(name), password_names);
+    // sshpass(1) reads this variable; in small letters it is the name of the program.
+    return name == "SSHPASS" || ends_with_one_of(folded(name), password_names);
 }
 
 bool is_password_alone(std::string_view value) {
@@ -205,9 +205,8 @@ bool looks_secret(std::string_view value) {
 
 bool is_secret_under(std::string_view name, std::string_view value) {
     constexpr std::size_t most_words = 6; // more is a sentence about a password
-    const auto known = folded(name);
     const auto words = words_in(value);
-    if (ends_with_one_of(known, password_names))
+    if (is_password_name(name))
         return words > 0 && words <= most_words && !stands_for_one(value) && !is_path(value);
     if (is_pass(name))
         return words == 1 && is_password_under_pass(value) && is_password_alone(value);
