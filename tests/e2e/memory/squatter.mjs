@@ -142,6 +142,19 @@ try {
     assert.equal(await page.evaluate(() => window.squatted ?? navigator.serviceWorker.controller), null);
   });
 
+  await part("a stranger that accepts and says nothing", async () => {
+    await stop("SIGKILL");
+    squatter = await squat(port, (request, response) => { if (request.url === "/api/prove" && squatter.caught.length > 1) response.writeHead(200).write("{"); });
+    await page.waitForSelector("#notice.over");
+    assert.match(await page.textContent("#notice"), /holdfast memory open/);
+    assert.ok(squatter.caught.length > 1);
+    squatter.caught.forEach(harmless);
+    await squatter.close();
+    assert.equal(await start(port), address);
+    await page.goto(link());
+    await page.waitForSelector(".rows .row:has-text('heron')");
+  });
+
   await part("a stranger that hands everything on to the living owner elsewhere", async () => {
     await stop("SIGKILL");
     const living = Number(new URL(await start(port > 30_000 ? port - 2000 : port + 2000)).port);

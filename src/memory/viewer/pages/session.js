@@ -5,6 +5,7 @@
 const port = location.port || "80";
 const fresh = 4000; // ms that a sign of the server's counts; a stream that is open gives one every two seconds
 const pauses = [300, 1000, 2500]; // ms before the server is asked again, and then it is gone
+const answering = 4000; // ms that the server has for its proof; whoever took its port may accept and say nothing
 
 // Why this page can do nothing (more): "none" (it was opened without a link), "used" (the link was, or is too old), "gone"
 // (the server), "stranger" (somebody else answers), "insecure" (no WebCrypto at this address).
@@ -26,10 +27,13 @@ const post = (path, body, headers, signal) =>
 // The server proves itself. What comes back is good for requests, as long as it remembers it.
 async function challenge(who, unknown = "gone") {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
-  const response = await post("api/prove", JSON.stringify({ id: who.id, nonce }));
+  const response = await post("api/prove", JSON.stringify({ id: who.id, nonce }), {}, AbortSignal.timeout(answering));
   if (response.status === 503) throw new TypeError("the server is busy"); // as when it cannot be reached
   if (response.status === 401) throw new Ended(unknown);
-  const { result } = await response.json().catch(() => ({}));
+  const { result } = await response.json().catch((error) => {
+    if (error.name === "TimeoutError") throw error; // the head of an answer, and then nothing
+    return {};
+  });
   if (typeof result?.nonce !== "string" || result.proof !== (await mac(who.key, "server", port, who.id, nonce, result.nonce, "", "")))
     throw new Ended("stranger");
   return { ...who, mine: nonce, theirs: result.nonce, sequence: 0, seen: performance.now() };
