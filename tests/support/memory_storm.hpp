@@ -79,6 +79,7 @@ public:
 
     std::map<int, std::string> stored; // turn -> trace id, as answered
     std::atomic<int> answered = 0;
+    std::atomic<int> unanswered = 0; // requests that were sent to the process that lives now
     int tries_again = 0;
     int deaths = 0;
 
@@ -99,6 +100,7 @@ private:
         namespace json = boost::json;
         const auto id = next_id_++;
         waiting_[id] = turn;
+        ++unanswered;
         json::object request{{"jsonrpc", "2.0"}, {"id", id}};
         if (turn == a_list) {
             request["method"] = "memory.list_traces";
@@ -136,6 +138,7 @@ private:
             if (turn != a_list)
                 to_send_.push_front(turn);
         waiting_.clear();
+        unanswered = 0;
         start();
         return true;
     }
@@ -157,6 +160,7 @@ private:
         }
         const int turn = request->second;
         waiting_.erase(request);
+        --unanswered;
         if (const auto* error = answer.if_contains("error")) {
             if (error->at("data").at("code") != "transport_closed") {
                 ADD_FAILURE() << "client " << number_ << ": " << line.substr(0, 300);

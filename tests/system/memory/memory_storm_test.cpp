@@ -34,6 +34,7 @@ TEST(G10NothingAcknowledgedIsLost, owners_killed_at_random_while_eight_clients_w
     std::mt19937 random(11);
     int killed = 0;
     int last_answered = 0;
+    int in_flight = 0;
     while (running > 0 && killed < kills) {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
         // Between two kills something was answered: a storm in which nobody gets anywhere shows nothing.
@@ -44,8 +45,11 @@ TEST(G10NothingAcknowledgedIsLost, owners_killed_at_random_while_eight_clients_w
             continue;
         last_answered = answered;
         const auto seen = query({home.path(), "memory"});
-        if (seen && seen->owner_pid > 0 && victims.signal(seen->owner_pid, SIGKILL))
-            ++killed;
+        if (!seen || seen->owner_pid <= 0 || !victims.signal(seen->owner_pid, SIGKILL))
+            continue;
+        ++killed;
+        for (const auto& client : clients)
+            in_flight += client->unanswered;
     }
     for (auto& thread : threads)
         thread.join();
@@ -58,8 +62,13 @@ TEST(G10NothingAcknowledgedIsLost, owners_killed_at_random_while_eight_clients_w
     }
     EXPECT_EQ(deaths, killed);
     EXPECT_GE(killed, kills / 4) << "negative control: the storm was none";
-    EXPECT_GT(tries_again, 0) << "negative control: no request was ever in flight when its owner died";
-    std::printf("killed %d owners; %d requests were sent again\n", killed, tries_again);
+    EXPECT_GT(in_flight, 0) << "negative control: no request was ever in flight when its owner died";
+    // An owner must die between reading a request and answering it. Among few kills there may be no such one.
+    if (kills >= 40) {
+        EXPECT_GT(tries_again, 0) << "negative control: no owner had read what it did not answer";
+    }
+    std::printf("killed %d owners, %d requests in flight; %d were sent again\n", killed, in_flight,
+                tries_again);
     expect_all_kept(home.path(), clients);
 }
 
