@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     measure_cheap_call(quick ? 2'000 : 20'000);
     measure_cheap_call_scheduled(quick ? 5 : 40);
     measure_turns(quick ? 10'000 : 100'000);
+    measure_long_text(quick ? 3 : 11);
     measure_recall(30'000, "under 5 ms");
     if (!quick)
         measure_recall(1'000'000, "under 15 ms");

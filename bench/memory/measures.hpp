@@ -6,7 +6,8 @@ namespace holdfast::bench {
 void measure_memory_start(int rounds);
 void measure_cheap_call(int rounds);
 void measure_cheap_call_scheduled(int pairs); // the same where the scheduler puts them
-void measure_turns(int turns); // turn.end beside a raw commit, and resident memory after them
+void measure_turns(int turns);                // turn.end beside a raw commit, and resident memory after them
+void measure_long_text(int rounds);           // a text near the limit of a line
 void measure_recall(int traces, const char* aim); // turn.start and one-row updates at a size
 
 } // namespace holdfast::bench

@@ -1,10 +1,10 @@
 // Figures over the program's own stdio, by a client that costs next to nothing itself.
-#include "stage/placing.hpp"
-#include "stage/stage.hpp"
 #include "memory/made_up.hpp"
 #include "memory/measures.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/store/schema.hpp"
+#include "stage/placing.hpp"
+#include "stage/stage.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 
@@ -265,6 +265,38 @@ void measure_turns(int turns) {
     row("turns a second, one client, 500 at a time", per_second, -1, "/s", "");
     row("resident after " + std::to_string(turns) + " turns", resident_mb(memory.pid()), -1, "MB",
         "under 40 MB after 100,000");
+    end(memory);
+}
+
+void measure_long_text(int rounds) {
+    constexpr std::size_t size = std::size_t{15} << 20;
+    const TempHome home;
+    MemoryProcess memory(home.path());
+    open_episode(memory);
+    ZipfWords words(7);
+    std::string text;
+    while (text.size() < size)
+        text += words.text(1000) + ".\n";
+    const auto raw_path = home.file("raw.db");
+    auto raw = Database::open(raw_path, OpenMode::read_write_create);
+    if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(text TEXT)"))
+        give_up("no raw database");
+    std::vector<double> stored;
+    std::vector<double> commits;
+    const double megabytes = static_cast<double>(text.size()) / 1e6;
+    for (int i = 0; i < rounds; ++i) {
+        text += static_cast<char>('a' + i % 26); // another text each time: the same turn is not stored twice
+        auto what = turn(words, i);
+        what["agentText"] = text;
+        const auto line = request(i, "turn.end", std::move(what));
+        stored.push_back(megabytes / round_trip(memory, line) * 1000);
+        const double begun = now_ms();
+        auto insert = raw->prepare("INSERT INTO t VALUES(?1)");
+        (void)(*insert)->bind(1, text).run();
+        commits.push_back(megabytes / (now_ms() - begun) * 1000);
+    }
+    row("one text of 15 MiB stored by `turn.end`, p50; beside a raw durable commit of it, without any index",
+        quantile(stored, 0.5), quantile(commits, 0.5), "MB/s", "at least 20 MB/s");
     end(memory);
 }
 

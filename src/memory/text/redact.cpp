@@ -35,6 +35,8 @@ std::string_view judged(std::string_view value) {
     return value.substr(0, enough);
 }
 
+constexpr char wide_lead = '\xEF'; // of full-width signs
+
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
     return text.size() == lower.size() && std::ranges::equal(text, lower, [](char a, char b) {
                return std::tolower(static_cast<unsigned char>(a)) == b;
@@ -56,7 +58,8 @@ public:
         while (at_ < text_.size()) {
             cookies_ = cookies_ && text_[at_] != '\n';
             command_.pass(text_, at_);
-            if (!(at_word_start() && (option() || token() || credentials() || assignment() || unnamed())) &&
+            if (!(at_word_start() && (option() || token() || credentials() || assignment() || flag() ||
+                                      element() || unnamed())) &&
                 !key_block() && !url_password() && !assignment_to_foreign_name())
                 copy();
         }
@@ -204,8 +207,37 @@ private:
             return 0;
         if (text_[at] == '=' || text_[at] == ':')
             return 1;
+        if (text_[at] != wide_lead)
+            return 0;
         const auto wide = text_.substr(at, 3);
         return wide == "：" || wide == "＝" ? 3 : 0;
+    }
+
+    // Whether a name that begins here can be assigned to: = or : comes, with at most three words before it.
+    // Most words of a text are far from the next sign, so it is looked for once.
+    bool near_sign() {
+        if (!sign_known_ || sign_ < at_) {
+            sign_known_ = true;
+            sign_ = at_;
+            while (sign_ < text_.size() && sign_length(sign_) == 0)
+                ++sign_;
+            names_from_ = sign_;
+            if (sign_ < text_.size())
+                names_from_ = words_before(sign_);
+        }
+        return at_ >= names_from_;
+    }
+    // Where the words begin that may be the name before the sign, as end_of_name() reads them.
+    [[nodiscard]] std::size_t words_before(std::size_t sign) const {
+        auto at = sign;
+        while (at > 0 && std::string_view(" \t\"'\\").find(text_[at - 1]) != std::string_view::npos)
+            --at;
+        for (int words = 0;; --at) {
+            while (at > 0 && is_token_char(text_[at - 1]))
+                --at;
+            if (++words == 3 || at < 2 || text_[at - 1] != ' ' || !is_token_char(text_[at - 2]))
+                return at;
+        }
     }
     [[nodiscard]] std::size_t sign_behind(std::size_t name_end) const {
         return past_blanks(past_quotes(name_end));
@@ -214,12 +246,11 @@ private:
         return sign_length(sign_behind(name_end)) > 0;
     }
 
-    // name = value, name: value, "name": "value"; --name value; "name value" alone is left alone (too often
-    // prose).
+    // name = value, name: value, "name": "value"; "name value" alone is left alone (too often prose).
     bool assignment() {
-        const auto name_end = end_of_name();
+        const auto name_end = near_sign() ? end_of_name() : at_;
         if (name_end == at_)
-            return flag() || element();
+            return false;
         if (is_pass(text_.substr(at_, name_end - at_)) && is_pass_of_prose(text_.substr(0, at_)))
             return false;
         return value_under(text_.substr(at_, name_end - at_), name_end);
@@ -311,11 +342,13 @@ private:
 
     // --password VALUE, and the login line of a .netrc.
     bool flag() {
+        if (text_[at_] != '-' && text_[at_] != 'p')
+            return false;
         const auto length = token_run(text_, at_);
         const auto name = text_.substr(at_, length);
         const auto at = past_blanks(at_ + length);
-        if (at == at_ + length || !(name.starts_with("--") || name == "password") || !is_secret_name(name) ||
-            (name == "password" && !behind_login()))
+        if (at == at_ + length || sign_length(at) > 0 || !(name.starts_with("--") || name == "password") ||
+            !is_secret_name(name) || (name == "password" && !behind_login()))
             return false;
         const auto value = text_.substr(at, end_of(values_, at) - at);
         return looks_secret(judged(value)) && !value.starts_with('-') &&
@@ -344,6 +377,8 @@ private:
 
     // What opens a door without a telling name: ?key=… and &sig=… in an address, and cookies in their header.
     bool unnamed() {
+        if (!near_sign())
+            return false;
         const auto name_end = end_of(dotted_names_, at_);
         if (name_end == at_ || name_end >= text_.size())
             return false;
@@ -377,7 +412,7 @@ private:
     }
 
     bool key_block() {
-        if (!rest().starts_with("-----BEGIN "))
+        if (text_[at_] != '-' || !rest().starts_with("-----BEGIN "))
             return false;
         const auto header_end = text_.find("-----", at_ + 11);
         if (header_end == text_.npos || text_.substr(at_, header_end - at_).find("PRIVATE KEY") == text_.npos)
@@ -393,7 +428,7 @@ private:
 
     // scheme://user:password@host
     bool url_password() {
-        if (!rest().starts_with("://"))
+        if (text_[at_] != ':' || !rest().starts_with("://"))
             return false;
         constexpr std::size_t longest = 2048;
         const auto address = text_.substr(at_ + 3, longest);
@@ -414,6 +449,9 @@ private:
     std::size_t at_ = 0;
     std::string out_;
     std::size_t count_ = 0;
+    bool sign_known_ = false;
+    std::size_t sign_ = 0;       // the next = or : at or behind at_
+    std::size_t names_from_ = 0; // where names before it may begin
     Run values_{is_value_char};
     Run dotted_names_{is_dotted_char};
     Run encoded_{is_encoded_char};

@@ -181,25 +181,34 @@ bool made_by_machine(std::string_view token) {
 
 namespace {
 
-// Most words of a text begin like no token: one look tells.
-constexpr auto first_letters = [] {
-    std::array<bool, 256> letters{};
-    const auto add = [&letters](char c) { letters.at(static_cast<unsigned char>(c)) = true; };
+// Most words of a text begin like no token: their first two letters tell.
+constexpr auto beginnings = [] {
+    std::array<bool, std::size_t{1} << 16U> known{};
+    const auto add = [&known](char first, char second) {
+        known.at(static_cast<unsigned char>(first) * 256U + static_cast<unsigned char>(second)) = true;
+    };
     for (const auto& shape : shapes)
-        add(shape.prefix.front());
-    for (const char c : std::string_view("SeMNOhd0123456789")) // of those that are no shapes
-        add(c);
-    return letters;
+        add(shape.prefix[0], shape.prefix[1]);
+    for (const std::string_view other : {"SG", "ey", "ho", "di"}) // of those that are no shapes
+        add(other[0], other[1]);
+    for (char first = '0'; first <= '9'; ++first)
+        for (char second = '0'; second <= '9'; ++second)
+            add(first, second);
+    for (int second = 0; second < 128; ++second)
+        for (const char first : std::string_view("MNO"))
+            if (is_token_char(static_cast<char>(second)))
+                add(first, static_cast<char>(second));
+    return known;
 }();
 
 } // namespace
 
 FoundSecret known_token(std::string_view text) {
-    if (text.empty() || !first_letters.at(static_cast<unsigned char>(text.front())))
+    if (text.size() < 2 ||
+        !beginnings.at(static_cast<unsigned char>(text[0]) * 256U + static_cast<unsigned char>(text[1])))
         return {};
     for (const auto& shape : shapes)
-        // The letter first: of the many words that begin like some shape, few get as far as a comparison.
-        if (shape.prefix.front() == text.front() && text.starts_with(shape.prefix)) {
+        if (text.starts_with(shape.prefix)) {
             const auto length = length_behind(text.substr(shape.prefix.size()), shape);
             if (length >= shape.least)
                 return {shape.prefix.size() + length, shape.kind};
