@@ -2,6 +2,13 @@
 // our memory.
 #pragma once
 
+// For a function that runs in such a process: the thread sanitizer adds nothing to it.
+#if defined(__SANITIZE_THREAD__)
+#define HF_BARE __attribute__((no_sanitize_thread))
+#else
+#define HF_BARE
+#endif
+
 namespace holdfast::sys {
 
 __attribute__((always_inline)) inline long raw_syscall(long number, long a, long b, long c, long d) {

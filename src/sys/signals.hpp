@@ -42,9 +42,11 @@ private:
 };
 
 void ignore_signal(int signal);
-// HUP, INT and QUIT as far as this process ignores them: what `nohup` and a shell's background job want kept over an
-// exec. A bit for each, at its number.
+// HUP, INT and QUIT as far as this process ignores them: what `nohup` and a shell's background job want kept
+// over an exec. A bit for each, at its number.
 std::uint32_t kept_ignored() noexcept;
+// SIG_DFL or SIG_IGN, by no call of libc's: for a process that shares our memory, or is a copy of it.
+void set_disposition(int signal, void (*handler)(int)) noexcept;
 // For a child before its exec: every signal but those of `kept` does what it does by default.
 void default_signals(std::uint32_t kept) noexcept;
 // By which fronts and keepers are told to end their tree at once, and then themselves. A front takes it for

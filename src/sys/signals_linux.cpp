@@ -1,8 +1,10 @@
 #include "sys/signals.hpp"
 
 #include "sys/errors.hpp"
+#include "sys/raw_syscall.hpp"
 
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace holdfast::sys {
@@ -10,8 +12,7 @@ namespace holdfast::sys {
 namespace {
 constexpr std::uint64_t stop_now_word = 0x686F'6C64; // "hold": also where a pointer has 32 bits
 
-
-bool is_in(std::uint32_t kept, int signal) {
+HF_BARE bool is_in(std::uint32_t kept, int signal) {
     return signal <= SIGQUIT && (kept >> signal & 1U) != 0;
 }
 } // namespace
@@ -63,14 +64,22 @@ std::uint32_t kept_ignored() noexcept {
     return kept;
 }
 
-void default_signals(std::uint32_t kept) noexcept {
-    for (int number = 1; number < NSIG; ++number) {
-        if (number == SIGKILL || number == SIGSTOP || is_in(kept, number))
-            continue;
-        struct sigaction action {};
-        action.sa_handler = SIG_DFL;
-        ::sigaction(number, &action, nullptr); // fails for the two that libc keeps for itself, which is right
-    }
+HF_BARE void set_disposition(int number, void (*handler)(int)) noexcept {
+    const struct { // as the kernel has it; a restorer is for handlers of one's own
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)();
+        std::uint64_t mask;
+    } action{handler, 0, nullptr, 0};
+    raw_syscall(SYS_rt_sigaction, number, reinterpret_cast<long>(&action), 0, sizeof action.mask);
+}
+
+HF_BARE void default_signals(std::uint32_t kept) noexcept {
+    constexpr int first_of_libc = 32; // it keeps two for itself
+    for (int number = 1; number < NSIG; ++number)
+        if (number != SIGKILL && number != SIGSTOP && number != first_of_libc &&
+            number != first_of_libc + 1 && !is_in(kept, number))
+            set_disposition(number, SIG_DFL);
 }
 
 int stop_now_signal() noexcept {

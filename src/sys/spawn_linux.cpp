@@ -79,57 +79,91 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     return out;
 }
 
+// A system call of the child, as the kernel returns it: -errno for a failure. The child of a program with
+// threads is a copy (or borrows our memory) in which another thread may hold any lock for ever. The thread
+// sanitizer takes locks of its own inside libc's calls, so the child makes none of these.
+HF_BARE long call(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
+    return raw_syscall(number, a, b, c, d);
+}
+HF_BARE long address_of(const void* pointer) {
+    return reinterpret_cast<long>(pointer);
+}
+
+[[noreturn]] HF_BARE void give_up(const Plan& plan, long failed) {
+    *plan.error = static_cast<int>(-failed);
+    for (;;)
+        call(SYS_exit_group, 127);
+}
+
+// A background process may not take the terminal unless it ignores the signal that would stop it.
+HF_BARE void take_foreground() {
+    set_disposition(SIGTTOU, SIG_IGN);
+    const auto group = static_cast<pid_t>(call(SYS_getpgid, 0));
+    call(SYS_ioctl, STDIN_FILENO, TIOCSPGRP, address_of(&group));
+}
+
+HF_BARE void move_descriptors(Plan& plan) {
+    for (Move& move : plan.moves) {
+        if (!move.by_copy)
+            continue;
+        const long copy = call(SYS_fcntl, move.from, F_DUPFD_CLOEXEC, plan.above_targets);
+        if (copy < 0)
+            give_up(plan, copy);
+        move.from = static_cast<int>(copy);
+    }
+    for (const Move& move : plan.moves)
+        if (const long moved = call(SYS_dup3, move.from, move.to, 0); moved < 0)
+            give_up(plan, moved);
+}
+
+[[noreturn]] HF_BARE void execute(Plan& plan) {
+    long worst = -ENOENT;
+    for (const std::string& candidate : plan.candidates) {
+        const auto run = [&plan](const char* program, const std::vector<char*>& argv) HF_BARE {
+            return call(SYS_execve, address_of(program), address_of(argv.data()), address_of(plan.env));
+        };
+        long failed = run(candidate.c_str(), plan.argv);
+        if (failed == -ENOEXEC) {
+            plan.shell_argv[1] = const_cast<char*>(candidate.c_str());
+            failed = run("/bin/sh", plan.shell_argv);
+        }
+        if (failed != -ENOENT && failed != -ENOTDIR)
+            worst = failed;
+    }
+    give_up(plan, worst);
+}
+
 // Not to be inlined: see born_by_clone3.
-[[gnu::noinline]] int child(void* argument) {
+[[gnu::noinline]] HF_BARE int child(void* argument) {
     auto& plan = *static_cast<Plan*>(argument);
     const SpawnSpec& spec = *plan.spec;
-    auto give_up = [&plan] {
-        *plan.error = errno;
-        ::_exit(127);
+    const auto must = [&plan](long result) HF_BARE {
+        if (result < 0)
+            give_up(plan, result);
     };
-    if (spec.die_with_parent && ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        give_up();
-    if (spec.cgroup_procs >= 0 && !plan.born_in_cgroup && ::write(spec.cgroup_procs, "0", 1) != 1)
-        give_up();
-    if (spec.new_session && ::setsid() < 0)
-        give_up();
-    if (spec.controlling_tty >= 0 && ::ioctl(spec.controlling_tty, TIOCSCTTY, 0) != 0)
-        give_up();
-    if (spec.process_group && ::setpgid(0, *spec.process_group) != 0 && *spec.process_group == 0)
-        give_up(); // joining another group is a courtesy to the terminal; having one of its own is a promise
-    if (spec.take_foreground) {
-        // A background process may not do this unless it ignores the signal that would stop it.
-        struct sigaction ignore{};
-        ignore.sa_handler = SIG_IGN;
-        ::sigaction(SIGTTOU, &ignore, nullptr);
-        ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    if (spec.die_with_parent)
+        must(call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL));
+    if (spec.cgroup_procs >= 0 && !plan.born_in_cgroup)
+        must(call(SYS_write, spec.cgroup_procs, address_of("0"), 1));
+    if (spec.new_session)
+        must(call(SYS_setsid));
+    if (spec.controlling_tty >= 0)
+        must(call(SYS_ioctl, spec.controlling_tty, TIOCSCTTY, 0));
+    if (spec.process_group) {
+        // Joining another group is a courtesy to the terminal; having one of its own is a promise.
+        const long joined = call(SYS_setpgid, 0, *spec.process_group);
+        if (*spec.process_group == 0)
+            must(joined);
     }
-    for (Move& move : plan.moves)
-        if (move.by_copy && (move.from = ::fcntl(move.from, F_DUPFD_CLOEXEC, plan.above_targets)) < 0)
-            give_up();
-    for (const Move& move : plan.moves)
-        if (::dup2(move.from, move.to) < 0)
-            give_up();
-    if (!spec.directory.empty() && ::chdir(spec.directory.c_str()) != 0)
-        give_up();
+    if (spec.take_foreground)
+        take_foreground();
+    move_descriptors(plan);
+    if (!spec.directory.empty())
+        must(call(SYS_chdir, address_of(spec.directory.c_str())));
     default_signals(plan.kept_ignored);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-
-    int worst = ENOENT;
-    for (const std::string& candidate : plan.candidates) {
-        ::execve(candidate.c_str(), plan.argv.data(), plan.env);
-        if (errno == ENOEXEC) {
-            plan.shell_argv[1] = const_cast<char*>(candidate.c_str());
-            ::execve("/bin/sh", plan.shell_argv.data(), plan.env);
-        }
-        if (errno != ENOENT && errno != ENOTDIR)
-            worst = errno;
-    }
-    errno = worst;
-    give_up();
-    return 127;
+    const std::uint64_t none = 0;
+    call(SYS_rt_sigprocmask, SIG_SETMASK, address_of(&none), 0, sizeof none);
+    execute(plan);
 }
 
 // By clone3, which libc does not wrap. For a birth inside a cgroup: moving into one makes the kernel wait for
