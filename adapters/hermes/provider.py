@@ -140,10 +140,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         context = self._words.get("agent_context") or "primary"
         context = context if context in CONTEXTS else "primary"
         self._config, wrong = settings.read(where)
-        if wrong:
-            once.warn("config", f"{wrong}. The defaults are used for what is wrong, and users are kept apart")
-        else:
-            once.well("config")
+        once.warn("config", wrong) if wrong else once.well("config")
         owner = owner_of(self._words, self._config["users"] == "apart")
         own = shared()
         same = link is not None and (link.shared, link.where, link.context, link.owner) == (own, where, context, owner)

@@ -162,10 +162,14 @@ def _saved(where: Places) -> "Tuple[Dict[str, Any], List[str], str]":
 
 
 def read(where: Places) -> "Tuple[Dict[str, Any], str]":
-    """What was saved, over the defaults, and what is wrong with it ("": nothing). A file that is not there is no news; in one
-    that is wrong, each value that is right counts. Raises OSError when the file may be fine and cannot be read now."""
+    """What was saved, over the defaults, and what is wrong with it and holds instead ("": nothing). A file that is not there is
+    no news; in one that is wrong, each value that is right counts. Raises OSError when the file may be fine and cannot be read
+    now."""
     right, wrong, why = _saved(where)
-    return {**DEFAULTS, **{key: CAREFUL[key] for key in wrong}, **right}, why
+    found = {**DEFAULTS, **{key: CAREFUL[key] for key in wrong}, **right}
+    instead = ", ".join(f"{key} is {json.dumps(found[key])}" for key in wrong if key != "users")
+    instead = f"the defaults are used ({instead}), and " if instead else ""
+    return found, f"{why}. Until then {instead}users are kept {found['users']}" if why else ""
 
 
 def save(where: Places, values: "Dict[str, Any]") -> None:
