@@ -50,11 +50,12 @@ class Places:
     config: str
     memory: str
     queue: str
+    speakers: str  # of turns that have begun
 
 
 def places(hermes_home: str = "") -> Places:
     root = os.path.join(os.path.realpath(hermes_home or default_home()), "holdfast")
-    return Places(root, os.path.join(root, "config.json"), os.path.join(root, "memory"), os.path.join(root, "queue"))
+    return Places(root, *(os.path.join(root, name) for name in ("config.json", "memory", "queue", "speakers")))
 
 
 def outside(where: Places) -> "List[str]":
