@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
+from .author import Author, who
 from .locks import ProcessLock
 
 MAX_CALLS = 64
@@ -56,18 +57,42 @@ def failed(result: Any, status: str = "") -> bool:
     return isinstance(answer, dict) and (bool(answer.get("error")) or answer.get("success") is False)
 
 
+class Begun(NamedTuple):
+    """A turn that has begun."""
+
+    text: str
+    author: "Optional[Author]"
+    named: bool  # the host has said who it is, if only that it is nobody in particular
+    key: str  # under which it is known on disk who is speaking
+
+
+class Ended(NamedTuple):
+    """A turn in which the model has had its last word."""
+
+    id: str  # "" of a host without such
+    until: int  # the number of its last call at most
+    thinking: str
+
+
+class Call(NamedTuple):
+    number: int
+    turn: str  # the id of its turn
+    begun: "Optional[Begun]"  # that went on when it was made
+    words: "Dict[str, Any]"
+
+
 class Turn:
-    """What happens in one session until its turn is synced. The host calls from several threads: tools and the model on
-    the turn's own, the sync on a worker that may be late; and a reviewer of the conversation works under the same session
-    id, in turns of its own."""
+    """What happens in one session until its turns are synced. The host calls from several threads: tools and the model on
+    the turn's own, the sync on a worker that may be late, when the turn of another author is under way; and a reviewer of the
+    conversation works under the same session id, in turns of its own."""
 
     def __init__(self) -> None:
         self._lock = ProcessLock()
-        self._calls: "List[Tuple[str, Dict[str, Any]]]" = []  # each with the id of its turn, "" of a host without such
-        self._done: "Optional[Tuple[str, int, str]]" = None  # the turn that was finished, its calls until then, its thoughts
+        self._calls: "List[Call]" = []
+        self._count = 0
         self._streaks: "Dict[str, int]" = {}
 
-    def tool_called(self, name: str, args: Any, result: Any, words: "Dict[str, Any]") -> None:
+    def tool_called(self, name: str, args: Any, result: Any, words: "Dict[str, Any]", begun: "Optional[Begun]") -> None:
         now = int(time.time() * 1000)
         took = words.get("duration_ms")
         status = str(words.get("status") or "")
@@ -85,25 +110,32 @@ class Turn:
             elif status not in _NOT_TRIED:
                 self._streaks[name] = self._streaks.get(name, 0) + 1
             if len(self._calls) < 2 * MAX_CALLS:
-                self._calls.append((str(words.get("turn_id") or ""), call))
+                self._count += 1
+                self._calls.append(Call(self._count, str(words.get("turn_id") or ""), begun, call))
 
     def hint(self, name: str) -> str:
         with self._lock:
             count = self._streaks.get(name, 0)
         return HINT.format(name=name, count=count) if count and count % FAILURES_BEFORE_HINT == 0 else ""
 
-    def finished(self, turn_id: str, thinking: str) -> None:
+    def finished(self, turn_id: str, thinking: str) -> Ended:
         """The model has had its last word in this turn."""
         with self._lock:
-            self._done = (turn_id, len(self._calls), thinking)
+            return Ended(turn_id, self._count, thinking)
 
-    def end(self, messages: "Optional[List[Dict[str, Any]]]") -> "Dict[str, Any]":
-        """What belongs to this turn, for turn.end; the next one begins."""
+    def end(
+        self, messages: "Optional[List[Dict[str, Any]]]", ended: "Optional[Ended]", begun: "Optional[Begun]",
+        open_ones: "Iterable[Begun]",
+    ) -> "Dict[str, Any]":
+        """What belongs to a turn that is synced, for turn.end. `open_ones`: turns that have begun and whose sync has not come."""
         with self._lock:
-            turn_id, until, thinking = self._done or ("", len(self._calls), "")
-            mine = [call for turn, call in self._calls[:until] if not turn_id or turn in ("", turn_id)]
-            del self._calls[:until]
-            self._done = None
+            thinking = ended.thinking if ended is not None else ""
+            calls = [one for one in self._calls if _belongs(one, ended, begun)]
+            mine, taken = [one.words for one in calls], {one.number for one in calls}
+            waiting = {id(one) for one in open_ones}
+            until = ended.until if ended is not None else self._count
+            left = [one for one in self._calls if one.number > until or id(one.begun) in waiting]
+            self._calls = [one for one in left if one.number not in taken]
         if messages and not (mine and thinking):
             from_messages = of_messages(messages)
             mine = mine or from_messages["toolCalls"]
@@ -112,6 +144,15 @@ class Turn:
         if thinking:
             out["agentThinking"] = cut(thinking)
         return out
+
+
+def _belongs(call: Call, ended: "Optional[Ended]", begun: "Optional[Begun]") -> bool:
+    if ended is not None and call.number > ended.until:
+        return False
+    if ended is not None and ended.id and call.turn:
+        return call.turn == ended.id
+    # Without the id of its turn, at least nothing that another author had done.
+    return call.begun is None or (begun is not None and who(call.begun.author) == who(begun.author))
 
 
 def thinking_of(messages: "List[Dict[str, Any]]") -> str:

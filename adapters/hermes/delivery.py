@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, Generator, List, NamedTuple, Set, Tuple
 
-from .evidence import PART, Said, how_stored
+from .author import UNKNOWN
+from .evidence import PART, WHOLE, Said, how_stored
+from .words import bare
 
 PAGE = 8  # traces; each may be large
 SESSION_PAGES = 40
-UNKNOWN = "#unknown=author"  # ends the names of sessions for words whose author cannot be told
 NOTE = {"holdfast": "note"}  # in the hints of what the host noted, which is no turn that could be judged
 Opened = Set[Tuple[str, str]]  # sessions and episodes that are known to the generation in use
 
@@ -67,7 +68,7 @@ def _open(session: "Dict[str, Any]", episode: str, opened: Opened) -> Steps:
 
 def _take_back(session: str, ts: int) -> Steps:
     """What was stored of a turn before it was over. The whole of it is in the store by now."""
-    trace = yield from _judged(session, ts, 0)
+    _, trace = yield from _judged(session, ts, 0)
     if trace:
         yield Ask("memory.forget", {"id": trace})
 
@@ -78,81 +79,134 @@ def _take_back(session: str, ts: int) -> Steps:
 def _evidence(session: "Dict[str, Any]", params: "Dict[str, Any]", opened: Opened) -> Steps:
     """Stores those of the turns that are not there yet, each once."""
     yield from _open(session, str(params["episodeId"]), opened)
-    known, others = yield from _sessions_of([str(one) for one in params["names"]], str(session["id"]))
-    missing = {number: Said(one["userText"], tuple(one["parts"])) for number, one in enumerate(params["turns"])}
-    parts: "Dict[int, str]" = {}
-    for name in known:
-        yield from _strike(name, missing, int(params["ts"]), parts)
+    names = [str(one) for one in params["names"]]
+    known = yield from _sessions_of(names, str(session["id"]))
+    others = any(member != known[str(session["id"])] and not member.endswith(UNKNOWN) for member in known.values())
+    own: "Dict[str, Any]" = {"session": session, "episodeId": params["episodeId"], "contextHints": params.get("contextHints")}
     # Where several people speak in one session, words of which it is not known who wrote them are shown to none of them.
-    apart = params.get("unattributed") if others or params.get("several") else None
-    target, episode = (apart["session"], apart["episodeId"]) if apart else (session, params["episodeId"])
-    if missing and apart:
-        yield from _open(target, str(episode), opened)
-    for number in sorted(missing):
-        said = missing[number]
+    # An item without speakers is of a version that could not tell.
+    several = others or params.get("several") or "speakers" not in params
+    apart = params.get("unattributed") if several else None
+    authors: "List[Dict[str, Any]]" = params.get("speakers") or []
+    search = Search(params["turns"], [_member(one["session"], names[0]) for one in authors])
+    for name, member in known.items():
+        yield from _strike(name, member, search, int(params["ts"]))
+    speakers = search.speakers()
+    for number in sorted(search.missing):
+        said = search.missing[number]
+        target = authors[speakers[number]] if number in speakers else {**own, **(apart or {})}
+        yield from _open(target["session"], str(target["episodeId"]), opened)
         turn = {
-            "agent": session["agent"], "sessionId": target["id"], "episodeId": episode, "userText": said.user,
-            "agentText": said.answer, "toolCalls": [], "ts": int(params["ts"]) + number,
+            "agent": session["agent"], "sessionId": target["session"]["id"], "episodeId": target["episodeId"],
+            "userText": said.user, "agentText": said.answer, "toolCalls": [], "ts": int(params["ts"]) + number,
         }
-        if params.get("contextHints"):
-            turn["contextHints"] = params["contextHints"]
+        if target.get("contextHints"):
+            turn["contextHints"] = target["contextHints"]
         yield Ask("turn.end", turn, pinned=True)
-        if number in parts and not apart:
-            yield Ask("memory.forget", {"id": parts[number]})
+        # What another author has is another turn.
+        for part in search.parts.get((number, _member(target["session"], names[0])), [])[:1]:
+            yield Ask("memory.forget", {"id": part})
 
 
-def _sessions_of(names: "List[str]", own: str) -> "Generator[Ask, Any, Tuple[List[str], bool]]":
-    """Those in which turns of a conversation may be, ours first: the host has called it by these names, or by others before
-    them, and each author has one. And whether there is another author than ours."""
+def _member(session: "Dict[str, Any]", name: str) -> str:
+    """What an author adds to the name of a session of the host."""
+    return str(session["id"])[len(name):]
+
+
+class Search:
+    """For turns, each with the authors of those that began with its words and were not synced."""
+
+    def __init__(self, turns: "List[Dict[str, Any]]", members: "List[str]") -> None:
+        self.missing = {number: Said(one["userText"], tuple(one["parts"])) for number, one in enumerate(turns)}
+        self.parts: "Dict[Tuple[int, str], List[str]]" = {}  # by author, what is stored of a turn that went on
+        self._members = members
+        self._speakers = {number: tuple(one.get("speakers") or ()) for number, one in enumerate(turns)}
+        self._doubtful: "Set[int]" = set()  # that may be the turn of somebody else who said the same
+
+    def seen(self, member: str, user: str, agent: str, trace: str) -> None:
+        """One stored turn is one turn."""
+        stored = {number: how_stored(said, user, agent) for number, said in self.missing.items()}
+        found = {number: how for number, how in stored.items() if how}
+        whole = [number for number, how in found.items() if how == WHOLE]
+        mine = [number for number in found if self._may_be(number, member)]
+        number = next(iter([each for each in whole if each in mine] or whole or mine or found), None)
+        if number is None:
+            return
+        if not whole and not mine:
+            self._doubtful.add(number)
+        elif found[number] == PART:
+            self.parts.setdefault((number, member), []).append(trace)
+        else:
+            del self.missing[number]
+
+    def _may_be(self, number: int, member: str) -> bool:
+        """By its words alone."""
+        return not self._speakers[number] or member in [self._members[one] for one in self._speakers[number]]
+
+    def speakers(self) -> "Dict[int, int]":
+        """Of those that are missing, as far as it can be told: as many began as are missing, or one author began them all."""
+        groups: "Dict[Tuple[str, Tuple[int, ...]], List[int]]" = {}
+        for number in sorted(self.missing):
+            groups.setdefault((bare(self.missing[number].user), self._speakers[number]), []).append(number)
+        found: "Dict[int, int]" = {}
+        for (_, known), numbers in groups.items():
+            clear = len(numbers) == len(known) or (len(numbers) < len(known) and len(set(known)) == 1)
+            if clear and not self._doubtful.intersection(numbers):
+                found.update(zip(numbers, known))
+        return found
+
+
+def _sessions_of(names: "List[str]", own: str, before: bool = True) -> "Generator[Ask, Any, Dict[str, str]]":
+    """Those in which turns of a conversation may be, ours first, each with what its author adds to the name: the host has called
+    it by these names, or, with `before`, by others before them, and each author has one."""
     parents: "Dict[str, str]" = {}  # of each session, what the host called it before
-    before = ""
+    page = ""
     for _ in range(SESSION_PAGES):
         words: "Dict[str, Any]" = {"limit": 500}
-        if before:
-            words["before"] = before
+        if page:
+            words["before"] = page
         found = (yield Ask("memory.sessions", words)) or {}
         for one in found.get("sessions") or []:
             meta = one.get("meta")
             parents[str(one.get("id"))] = str(meta.get("parentSessionId") or "") if isinstance(meta, dict) else ""
-        before = str(found.get("next") or "")
-        if not before:
+        page = str(found.get("next") or "")
+        if not page:
             break
     wanted, mine = list(names), {own: own[len(names[0]):]}
     for name in wanted:  # grows meanwhile
         for one, parent in parents.items():
             if one == name or (one.startswith(name + "#") and "=" in one[len(name):]):
                 mine.setdefault(one, one[len(name):])
-                if parent and parent not in wanted:
+                if before and parent and parent not in wanted:
                     wanted.append(parent)
-    several = any(of != mine[own] and not of.endswith(UNKNOWN) for of in mine.values())
-    return list(mine), several
+    return mine
 
 
-def _strike(session: str, missing: "Dict[int, Said]", until: int, parts: "Dict[int, str]") -> Steps:
-    """Off the list what was stored in a session before; `parts` gets what was stored of a turn that went on."""
+def _strike(session: str, member: str, search: Search, until: int) -> Steps:
+    """Off the list what was stored in a session before."""
     offset = 0
-    while missing:
+    while search.missing:
         found = yield Ask("memory.list_traces", {"sessionId": session, "limit": PAGE, "offset": offset})
         traces: "List[Dict[str, Any]]" = (found or {}).get("traces") or []
         for one in traces:
-            if one.get("kind") != "turn" or one.get("meta") == NOTE or int(one.get("ts") or 0) >= until:
-                continue
-            user, agent = str(one.get("userText") or ""), str(one.get("agentText") or "")
-            for number, said in missing.items():
-                how = how_stored(said, user, agent)
-                if how == PART:
-                    parts.setdefault(number, str(one.get("id")))
-                elif how:
-                    del missing[number]
-                if how:
-                    break  # one stored turn is one turn
+            if one.get("kind") == "turn" and one.get("meta") != NOTE and int(one.get("ts") or 0) < until:
+                search.seen(member, str(one.get("userText") or ""), str(one.get("agentText") or ""), str(one.get("id")))
         if len(traces) < PAGE:
             return
         offset += len(traces)
 
 
 def _judge(body: "Dict[str, Any]", params: "Dict[str, Any]") -> Steps:
-    trace = yield from _judged(str(body["session"]["id"]), body.get("about"), int(params["ts"]))
+    own, about = str(body["session"]["id"]), body.get("about")
+    names = params.pop("names", None)
+    sessions = [own]
+    if names and not about:  # the last turn may be that of another author
+        sessions = list((yield from _sessions_of([str(one) for one in names], own, before=False)))
+    last, trace = 0, ""
+    for session in sessions:
+        said, found = yield from _judged(session, about, int(params["ts"]))
+        if found and said >= last:
+            last, trace = said, found
     if not trace:
         raise Dropped("feedback on a turn that was never stored was dropped")
     whole = yield Ask("memory.get_trace", {"id": trace})
@@ -162,8 +216,8 @@ def _judge(body: "Dict[str, Any]", params: "Dict[str, Any]") -> Steps:
         yield Ask("feedback.submit", {**params, "traceId": trace}, idempotent=False)
 
 
-def _judged(session: str, about: "Any", ts: int) -> "Generator[Ask, Any, str]":
-    """The id of the turn with the time `about`; without one, of the last that was said in the session before `ts`."""
+def _judged(session: str, about: "Any", ts: int) -> "Generator[Ask, Any, Tuple[int, str]]":
+    """Time and id of the turn with the time `about`; without one, of the last that was said in the session before `ts`."""
     offset = 0
     while True:
         found = yield Ask("memory.list_traces", {"sessionId": session, "limit": PAGE, "offset": offset})
@@ -172,11 +226,11 @@ def _judged(session: str, about: "Any", ts: int) -> "Generator[Ask, Any, str]":
             said = int(one.get("ts") or 0)
             turn = one.get("kind") == "turn" and one.get("meta") != NOTE
             if turn and (said == about if about else said < ts):
-                return str(one.get("id") or "")
+                return said, str(one.get("id") or "")
             if about and said < about:
-                return ""
+                return 0, ""
         if len(traces) < PAGE:
-            return ""
+            return 0, ""
         offset += len(traces)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Iterable, List, NamedTuple, Tuple
 
-from .capture import MAX_WORDS, cut, is_review, text_of
+from .capture import is_review, text_of
+from .words import alike, normal
 
 # What a host puts in the place of messages that it has compressed is no evidence of anything.
 _SUMMARY = re.compile(r"\s*\[context (?:compaction|summary)\b", re.I)
@@ -22,11 +23,6 @@ class Said(NamedTuple):
     @property
     def answer(self) -> str:
         return "\n\n".join(self.parts)
-
-
-def normal(text: Any) -> str:
-    """As it is sent to the store; two texts that are the same in it are the same here."""
-    return cut(text, MAX_WORDS).strip()
 
 
 def turns_of(messages: "Iterable[Any]") -> "List[Said]":
@@ -57,6 +53,13 @@ def assistants_of(messages: "List[Any]") -> "List[str]":
     return list(turns[-1].parts) if turns else []
 
 
+def last_user_of(messages: "List[Any]") -> str:
+    for one in reversed(messages):
+        if isinstance(one, dict) and one.get("role") == "user":
+            return normal(text_of(one.get("content")))
+    return ""
+
+
 def joined(parts: "Iterable[str]", answer: str) -> "Tuple[str, ...]":
     """Everything that the assistant said in a turn, the last word last and nothing twice."""
     before = [one for one in parts if one != answer]
@@ -80,7 +83,8 @@ def same_text(stored: str, said: str) -> bool:
     return True
 
 
-WHOLE, PART = "whole", "part"
+# By its answer as well; by its words alone, since no answer is known; the beginning of it.
+WHOLE, SAME, PART = "whole", "same", "part"
 
 
 def how_stored(said: Said, user: str, agent: str) -> str:
@@ -93,7 +97,10 @@ def how_stored(said: Said, user: str, agent: str) -> str:
     if not said.user:
         return WHOLE if answered and len(last) >= TELLING else ""
     if same_text(user, said.user):
-        if answered or not said.parts:
+        if answered:
             return WHOLE
+        if not said.parts:
+            return SAME
         return PART if kept in said.answer else ""
-    return WHOLE if answered and len(user.strip()) >= TELLING and user.strip() in said.user else ""
+    meant = user.strip()
+    return WHOLE if answered and (alike(meant, said.user) or (len(meant) >= TELLING and meant in said.user)) else ""

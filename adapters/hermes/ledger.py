@@ -7,12 +7,13 @@ never. A turn is known here by its words, since the host gives it no other name.
 from __future__ import annotations
 
 import collections
-import hashlib
-from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional
 
 from .author import Author
-from .evidence import Said, normal
+from .capture import Begun
+from .evidence import Said
 from .locks import ProcessLock
+from .words import alike, mark, normal
 
 MOST = 4096  # turns and answers that are remembered
 EARLY = 64  # turns that were stored before their sync
@@ -22,13 +23,10 @@ class Early(NamedTuple):
     """A turn that was stored before its sync."""
 
     ts: int
+    author: "Optional[Author]"  # NOBODY: it is not known who that is
     session: str  # in the store
     said: Said
-    sure: bool  # that it was stored then, and not before
-
-
-def _mark(text: Any) -> bytes:
-    return hashlib.sha256(normal(text).encode("utf-8", "replace")).digest()[:16]
+    begun: "Optional[Begun]"  # it was stored then, and not before; None: perhaps it was
 
 
 class Ledger:
@@ -37,62 +35,50 @@ class Ledger:
 
     def __init__(self) -> None:
         self.lock = ProcessLock()
-        self._users: "collections.OrderedDict[bytes, None]" = collections.OrderedDict()
-        self._answers: "collections.OrderedDict[bytes, None]" = collections.OrderedDict()
-        self._authors: "collections.OrderedDict[bytes, Optional[Author]]" = collections.OrderedDict()
-        self._early: "collections.OrderedDict[bytes, List[Early]]" = collections.OrderedDict()
+        self._users: "collections.OrderedDict[str, None]" = collections.OrderedDict()
+        self._answers: "collections.OrderedDict[str, None]" = collections.OrderedDict()
+        self._early: "List[Early]" = []
 
-    def begin(self, user: Any, author: "Optional[Author]") -> None:
-        mark = _mark(user)
-        _put(self._authors, mark, author)
-        # What has the same words and was stored before is another turn, and never comes to its sync.
-        sure = [one for one in self._early.pop(mark, []) if one.sure]
-        if sure:
-            self._early[mark] = sure
-
-    def author_of(self, user: str) -> "Tuple[bool, Optional[Author]]":
-        """Whether the turn began in this process, and who wrote it."""
-        mark = _mark(user)
-        return mark in self._authors, self._authors.get(mark)
+    def begin(self, user: Any) -> None:
+        """What has the same words and was stored before is another turn, and never comes to its sync."""
+        text = normal(user)
+        self._early = [one for one in self._early if one.begun is not None or not alike(one.said.user, text)]
 
     def keep(self, user: Any, answers: "Iterable[Any]" = ()) -> None:
         if normal(user):
-            _put(self._users, _mark(user), None)
+            _put(self._users, mark(user))
         for one in answers:
             if normal(one):
-                _put(self._answers, _mark(one), None)
+                _put(self._answers, mark(one))
 
-    def keeps(self, said: Said) -> bool:
-        if said.user:
-            return _mark(said.user) in self._users
-        return all(_mark(one) in self._answers for one in said.parts)
+    def keeps(self, said: Said, begun: bool = False) -> bool:
+        """`begun`: a turn with these words has begun, and its sync has not come."""
+        answered = all(mark(one) in self._answers for one in said.parts)
+        if not said.user:
+            return answered
+        return mark(said.user) in self._users and (not begun or (bool(said.parts) and answered))
 
     # ---- stored before their sync
 
     def put_early(self, early: Early) -> None:
-        mark = _mark(early.said.user)
-        self._early.setdefault(mark, []).append(early)
-        self._early.move_to_end(mark)
-        while len(self._early) > EARLY:
-            self._early.popitem(last=False)
+        self._early.append(early)
+        del self._early[:-EARLY]
 
-    def early(self, user: Any) -> "Optional[Early]":
-        found = self._early.get(_mark(user))
-        return found[0] if found else None
+    def early_of(self, begun: "Optional[Begun]") -> "Optional[Early]":
+        return next((one for one in self._early if begun is not None and one.begun is begun), None)
 
-    def take_early(self, user: Any) -> "Optional[Early]":
-        mark = _mark(user)
-        found = self._early.get(mark)
-        if not found:
-            return None
-        taken = found.pop(0)
-        if not found:
-            del self._early[mark]
-        return taken
+    def early(self, user: str, of: "Callable[[Early], bool]" = lambda _: True) -> "Optional[Early]":
+        """The first with these words that `of` is true of."""
+        found = [one for one in self._early if of(one)]
+        exact = [one for one in found if one.said.user == user]
+        return next(iter(exact or [one for one in found if alike(one.said.user, user)]), None)
+
+    def take_early(self, early: Early) -> None:
+        self._early = [one for one in self._early if one is not early]
 
 
-def _put(into: "collections.OrderedDict[bytes, Any]", mark: bytes, value: Any) -> None:
-    into[mark] = value
-    into.move_to_end(mark)
+def _put(into: "collections.OrderedDict[str, None]", one: str) -> None:
+    into[one] = None
+    into.move_to_end(one)
     while len(into) > MOST:
         into.popitem(last=False)

@@ -7,17 +7,20 @@ import contextlib
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from .author import Author, Owner
-from .course import Course, Courses, Record
+from .author import NOBODY, Author, Owner
+from .course import Course, Courses, Record, Synced
 from .delivery import opening
 from .locks import ProcessLock
 from .once import HELD, once
 from .outbox import Outbox
 from .settings import Places
 from .shared import HOOKS, Shared, helper_options
+from .speakers import Speaker, Speakers
+from .words import normal
 
 AGENT = "hermes"
 MAX_CONVERSATIONS = 256
+LEFT = 8  # sessions that a conversation had before, in which the sync of a turn may still come
 
 
 AGAIN = 20  # times; each needs an owner that dies between reading a request and answering it
@@ -71,6 +74,7 @@ class Link:
         self.outbox: Outbox = shared.outbox(where, helper_options)
         self.outbox.once = once  # those that use it now are told, and once: it may belong to another copy of the plugin
         self.courses: Courses = shared.courses(where)
+        self._speakers = Speakers(where.speakers)
         self._lock = ProcessLock()
         self.meta: "Dict[str, str]" = {}
         self.ready_on = 0  # the generation of which it is known that it owns the store and has opened it: that stays so
@@ -126,11 +130,58 @@ class Link:
 
     def current(self, name: str) -> Conversation:
         """Of the author of the turn that is going on."""
-        return self.conversation(name, self.course(name).author)
+        return self.conversation(name, self.course(name).speaking(self.owner))
 
-    def unattributed(self, name: str) -> Conversation:
-        """For words of which it cannot be told who wrote them."""
-        return self._conversation(name, self.owner.nobody())
+    def noted(self, name: str, aside: bool = False) -> Conversation:
+        """For what the host notes; `aside`: not in the turn that is going on."""
+        return self.conversation(name, self.course(name).noting(self.owner, aside))
+
+    # ---- who is speaking
+
+    def _place(self, name: str) -> str:
+        """Of a session of the host, whoever its owner is in this process."""
+        return f"{self.owner.platform}#{name}"
+
+    def begin(self, name: str, message: Any, author: "Optional[Author]", named: bool) -> None:
+        """A turn begins. Where it matters who its author is, that is written down before. `named`: the host says who it is."""
+        key = ""
+        if author is not None or (self.owner.apart and named):
+            try:
+                key = self._speakers.begin(self._place(self.name_of(name)), normal(message), self.owner.writer(author))
+                once.well("speakers")
+            except OSError as error:
+                once.warn("speakers", f"who is speaking cannot be written down ({error}); what is said in a turn that is "
+                          f"interrupted may be shown to nobody. See that {self.where.speakers} can be written")
+        self.course(name).begin(message, author, named, key)
+
+    def speakers(self, name: str) -> "List[Speaker]":
+        """Of the turns that have begun, in this process or before it, and whose sync has not come."""
+        try:
+            found = self._speakers.of(self._place(self.name_of(name)))
+        except OSError as error:
+            once.warn("speakers", f"{self.where.speakers} cannot be read ({error}); what is said in a turn that is interrupted "
+                      "may be shown to nobody. See that it can be read")
+            return []
+        # The owner of a session may have no id, but not in one session and have one in the next.
+        return [one if one.author is not None or not self.owner.ids else one._replace(author=NOBODY) for one in found]
+
+    def spoken(self, name: str, keys: "List[str]") -> None:
+        """Turns whose author is known elsewhere by now."""
+        for place in [self.name_of(name), *self.course(name).ancestors[:LEFT]]:
+            for key in keys:
+                self._speakers.end(self._place(place), key)
+
+    def synced(self, name: str, user: Any, assistant: Any, author: "Optional[Author]") -> Synced:
+        return self.course(name).synced(user, assistant, author, lambda: self.speakers(name))
+
+    def stored(self, name: str, user: Any, synced: Synced) -> None:
+        """A turn that was synced is on its way: nobody has to remember any more who wrote it."""
+        if synced.begun is not None:
+            self.spoken(name, [synced.begun.key] if synced.begun.key else [])
+        elif synced.author is not None:
+            text, member = normal(user), self.owner.member(synced.author)
+            known = [one.key for one in self.speakers(name) if one.said(text) and self.owner.member(one.author) == member]
+            self.spoken(name, known[:1])
 
     def _conversation(self, name: str, member: "Dict[str, str]") -> Conversation:
         store_id = self.id_of(name, member)
@@ -163,6 +214,8 @@ class Link:
         """The host left the session `before` for another."""
         owner = self.owner.member(None)
         self.courses.goes_on(self.id_of(name, owner), self.id_of(before, owner), self.name_of(before))
+        with contextlib.suppress(OSError):
+            self._speakers.goes_on(self._place(self.name_of(name)), self._place(self.name_of(before)))
 
     def request(
         self, conversation: Conversation, hold: Any, method: str, params: "Dict[str, Any]", deadline: float, only: int = 0

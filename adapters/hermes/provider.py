@@ -27,12 +27,13 @@ DRAIN = 3.0  # of shutdown, for turns that are on their way
 # Of initialize().
 WORDS = (
     "hermes_home", "platform", "agent_context", "agent_identity", "agent_workspace", "parent_session_id", "user_id",
-    "user_id_alt",
+    "user_id_alt", "chat_type",
 )
 META = (
     ("platform", "platform"), ("agent_identity", "identity"), ("agent_workspace", "workspace"),
     ("parent_session_id", "parentSessionId"),
 )
+UNSAID = object()  # by a host that says nothing of authors when a turn begins
 CONTEXTS = ("primary", "subagent", "cron", "flush")
 
 
@@ -140,10 +141,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         context = self._words.get("agent_context") or "primary"
         context = context if context in CONTEXTS else "primary"
         self._config, wrong = settings.read(where)
-        if wrong:
-            once.warn("config", f"{wrong}. The defaults are used for what is wrong, and users are kept apart")
-        else:
-            once.well("config")
+        once.warn("config", wrong) if wrong else once.well("config")
         owner = owner_of(self._words, self._config["users"] == "apart")
         own = shared()
         same = link is not None and (link.shared, link.where, link.context, link.owner) == (own, where, context, owner)
@@ -257,21 +255,23 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         name = session_id or self._session
         course = link.course(name)
         with course.lock, course.ledger.lock:
-            author = course.written(user_content, author_in(turn_author))
-            conversation = link.conversation(name, author)
-            told = messages if isinstance(messages, list) else None
-            extra = course.turn.end(told)
-            judged, lost = course.synced(user_content, assistant_content)
+            synced = link.synced(name, user_content, assistant_content, author_in(turn_author))
+            conversation = link.conversation(name, synced.author)
+            told = course.messages_of(synced, user_content, messages)
+            extra = course.turn.end(told, synced.turn, synced.begun, course.begun())
             user, assistant = capture.cut(user_content, capture.MAX_WORDS), capture.cut(assistant_content, capture.MAX_WORDS)
+            lost = synced.lost
             if user.strip() or assistant.strip():
-                params, replaces, ts = at_sync(conversation, user, assistant, extra, self._hints())
+                params, replaces, ts = at_sync(link, conversation, synced, user, assistant, extra, self._hints())
                 course.last = ts or self._put(link, "turn", conversation, params, replaces=replaces)
                 conversation.record.spoken = True
                 course.ledger.keep(user, [assistant, *assistants_of(told or [])])
-                for one in judged:
+                if course.last:
+                    link.stored(name, user_content, synced)
+                for one in synced.judged:
                     self._judge(link, name, one)
             else:
-                lost += len(judged)
+                lost += len(synced.judged)
         if lost:
             once.warn("feedback", "feedback on a turn that Hermes did not sync was dropped")
 
@@ -283,13 +283,15 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         course = link.course(name)
         if course.last == 0:
             once.warn("feedback", "feedback on a turn that was taken back, or could not be kept, was dropped")
+        elif course.last is None:
+            self._put(link, "feedback", link.conversation(name), {**judged, "names": [link.name_of(name)]})
         else:
             self._put(link, "feedback", link.conversation(name, course.last_author), judged, about=course.last)
 
     @guarded(lambda: None)
     def on_turn_start(
-        self, turn_number: int, message: str, *, author_id: Any = None, author_name: Any = None, author_is_bot: Any = False,
-        **words: Any
+        self, turn_number: int, message: str, *, author_id: Any = UNSAID, author_name: Any = None, author_is_bot: Any = False,
+        **words: Any,
     ) -> None:
         link = self._writes()
         if link is None:
@@ -301,14 +303,14 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         with course.lock:
             if judged and not course.judge(judged):
                 self._judge(link, name, judged)
-            course.begin(message, author_of(author_id, author_name, author_is_bot))
+            link.begin(name, message, author_of(author_id, author_name, author_is_bot), author_id is not UNSAID)
 
     @guarded(lambda: None)
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **words: Any) -> None:
         link = self._writes()
         if link is None:
             return
-        conversation = link.current(self._session)
+        conversation = link.noted(self._session)
         params = {
             "sessionId": conversation.id,
             "episodeId": conversation.record.episode_for_writing(),
@@ -326,7 +328,8 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         more = metadata if isinstance(metadata, dict) else {}
         if link is None or action not in ("add", "replace", "remove"):
             return
-        conversation = link.current(str(more.get("session_id") or self._session))
+        aside = str(more.get("write_origin") or "").startswith("background")
+        conversation = link.noted(str(more.get("session_id") or self._session), aside)
         before = str(more.get("old_text") or more.get("previous_content") or (content if action == "remove" else "") or "")
         if action != "add" and before.strip():
             self._put(link, "forget", conversation, {"text": capture.cut(before.strip())})
@@ -458,7 +461,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
     def _on_tool_called(self, *_: Any, **words: Any) -> None:
         course = self._heard(words)
         if course is not None:
-            course.turn.tool_called(str(words.get("tool_name") or "tool"), words.get("args"), words.get("result"), words)
+            course.tool_called(str(words.get("tool_name") or "tool"), words.get("args"), words.get("result"), words)
 
     @guarded(lambda: None)
     def _on_model_called(self, *_: Any, **words: Any) -> None:
@@ -466,8 +469,7 @@ class HoldfastProvider(host.provider_base()):  # type: ignore[misc]
         history = words.get("conversation_history")
         if course is not None and not capture.is_review(words.get("user_message")):
             thinking = capture.thinking_of(history) if isinstance(history, list) else ""
-            course.turn.finished(str(words.get("turn_id") or ""), thinking)
-            course.finished(words.get("user_message"), words.get("assistant_response"))
+            course.finished(words.get("user_message"), words.get("assistant_response"), str(words.get("turn_id") or ""), thinking)
 
     @guarded(lambda: None)
     def _on_tool_result(self, *_: Any, **words: Any) -> "Optional[str]":

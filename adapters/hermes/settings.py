@@ -50,11 +50,12 @@ class Places:
     config: str
     memory: str
     queue: str
+    speakers: str  # of turns that have begun
 
 
 def places(hermes_home: str = "") -> Places:
     root = os.path.join(os.path.realpath(hermes_home or default_home()), "holdfast")
-    return Places(root, os.path.join(root, "config.json"), os.path.join(root, "memory"), os.path.join(root, "queue"))
+    return Places(root, *(os.path.join(root, name) for name in ("config.json", "memory", "queue", "speakers")))
 
 
 def outside(where: Places) -> "List[str]":
@@ -162,10 +163,14 @@ def _saved(where: Places) -> "Tuple[Dict[str, Any], List[str], str]":
 
 
 def read(where: Places) -> "Tuple[Dict[str, Any], str]":
-    """What was saved, over the defaults, and what is wrong with it ("": nothing). A file that is not there is no news; in one
-    that is wrong, each value that is right counts. Raises OSError when the file may be fine and cannot be read now."""
+    """What was saved, over the defaults, and what is wrong with it and holds instead ("": nothing). A file that is not there is
+    no news; in one that is wrong, each value that is right counts. Raises OSError when the file may be fine and cannot be read
+    now."""
     right, wrong, why = _saved(where)
-    return {**DEFAULTS, **{key: CAREFUL[key] for key in wrong}, **right}, why
+    found = {**DEFAULTS, **{key: CAREFUL[key] for key in wrong}, **right}
+    instead = ", ".join(f"{key} is {json.dumps(found[key])}" for key in wrong if key != "users")
+    instead = f"the defaults are used ({instead}), and " if instead else ""
+    return found, f"{why}. Until then {instead}users are kept {found['users']}" if why else ""
 
 
 def save(where: Places, values: "Dict[str, Any]") -> None:

@@ -180,6 +180,25 @@ class BadConfiguration(Hosts):
         with open(os.path.join(self.home, "holdfast", "config.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file), {"recall": True, "users": "together", "top_k": 4})
 
+    def test_what_is_said_of_a_wrong_file_is_what_holds(self) -> None:
+        for text, users, instead in (
+            ('{"recall": "maybe"}', "together", "the defaults are used (recall is true), and users are kept together"),
+            ('{"recall": [], "users": "apart"}', "apart", "the defaults are used (recall is true), and users are kept apart"),
+            ('{"users": "APART"}', "apart", "users are kept apart"),
+            ('{"top_k": 0}', "together", "the defaults are used (top_k is 8), and users are kept together"),
+            ("{torn", "apart", "the defaults are used (recall is true, top_k is 8), and users are kept apart"),
+        ):
+            with self.subTest(text):
+                self.log.messages.clear()
+                self.config(self.home, text)
+                provider = self.provider("s", user_id="1")
+                self.assertEqual(provider._config["users"], users)
+                self.assertEqual(len(self.log.messages), 1)
+                self.assertTrue(self.log.messages[0].endswith(f". Until then {instead}"), self.log.messages[0])
+                provider.shutdown()
+                self.config(self.home, "{}")
+                self.provider("s").shutdown()  # it is over, so that the next one is news
+
     def test_a_bad_file_is_repaired_by_what_is_saved(self) -> None:
         path = self.config(self.home, self.DEEP)
         provider = sim.load_provider(PLUGIN)
