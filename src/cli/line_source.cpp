@@ -1,5 +1,6 @@
 #include "cli/line_source.hpp"
 
+#include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "core/text.hpp"
 #include "sys/errors.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace holdfast::cli {
 
@@ -131,7 +133,8 @@ Result<std::optional<LineSource::Line>> LineSource::next() {
     // Its own words are on stderr already; here it is only said that this was not all.
     if (reader_ && reader_->wait_ended(sys::Deadline::never()))
         if (const auto exit = reader_->try_reap(); exit && exit->status != 0)
-            return fail(Errc::protocol, cat("not everything in ", path_, " could be read"));
+            return fail(Errc::protocol, cat("not everything in ", path_, " could be read"),
+                        exit->status == exit_bad_data ? EUCLEAN : 0);
     return std::nullopt;
 }
 

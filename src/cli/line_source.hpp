@@ -23,7 +23,8 @@ public:
         std::string_view text; // until the next call
         bool too_long = false;
     };
-    // Nothing: that was all. An error after lines: what came before is sound.
+    // Nothing: that was all. An error after lines: what came before is sound. With EUCLEAN the database is
+    // damaged, and that was all that can be read.
     Result<std::optional<Line>> next();
 
     [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_; }

@@ -181,6 +181,8 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
                 table.add(row(*object));
     if (table.empty()) {
         complain(cat("there are no ", arguments.has("before") ? "earlier " : "", name));
+        if (!arguments.has("before"))
+            client->say_what_lies_aside();
         return exit_ok;
     }
     const int code = answer(table.text());

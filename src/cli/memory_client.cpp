@@ -110,7 +110,10 @@ Error MemoryClient::no_sign(std::chrono::milliseconds waited, const std::string&
             cat("waited ", core::format_duration(waited), " for the memory at ", home_, " (", phase,
                 slot && slot->owner_pid > 0 ? cat("; process ", slot->owner_pid, " owns it") : "",
                 "). Look at it with: holdfast memory status --home ", home_,
-                "; wait for longer with --timeout, or end its owner with: holdfast stop"),
+                "; wait for longer with --timeout",
+                slot && slot->state == SlotState::owned
+                    ? cat(", or end its owner with: holdfast stop memory --slot-dir ", home_)
+                    : ""),
             0};
 }
 
@@ -274,6 +277,20 @@ Result<void> MemoryClient::wait_indexed() {
             say_what_is_waited_for(cat("indexing, ", done, " of ", *goal, " traces"));
         (void)::poll(nullptr, 0, between_looks);
     }
+}
+
+void MemoryClient::say_what_lies_aside() {
+    const auto health = call("core.health", {});
+    const auto* state = health ? health->if_object() : nullptr;
+    const auto* warnings = state != nullptr ? state->if_contains("warnings") : nullptr;
+    if (warnings == nullptr || !warnings->is_array())
+        return;
+    for (const auto& warning : warnings->get_array())
+        if (const auto* one = warning.if_object();
+            one != nullptr && core::text_field(*one, "code") == "corrupt_database")
+            complain(cat("an earlier database was corrupt, and lies at ", core::text_field(*one, "keptAs"),
+                         "; what can still be read is brought over by: holdfast memory import ",
+                         core::text_field(*one, "keptAs"), " --home ", home_));
 }
 
 Result<json::value> MemoryClient::call(std::string_view method, json::object params) {

@@ -37,6 +37,9 @@ public:
     // Waits until everything that is stored now can be found, and shows how far it is; timed_out as above.
     Result<void> wait_indexed();
 
+    // Nothing was found: a database that was set aside may be why.
+    void say_what_lies_aside();
+
 private:
     MemoryClient() = default;
     Result<boost::json::object> once(std::string_view method, const boost::json::object& params);

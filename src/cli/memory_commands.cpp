@@ -90,6 +90,9 @@ constexpr Option for_check[] = {
 constexpr Option for_export[] = {
     home_option,
     timeout_option,
+    {.name = "from",
+     .value = "DATABASE",
+     .help = "what can be read of this file, such as one that was set aside, in place of the home's memory"},
     {.name = "quiet", .value = "", .help = "no progress, no summary", .letter = 'q'},
 };
 constexpr Option for_import[] = {
@@ -180,10 +183,12 @@ constexpr Command table[] = {
      .max_words = 1000,
      .run = memory_forget_command},
     {.name = "memory export",
-     .usage = "[FILE] [--quiet]",
+     .usage = "[FILE] [--from DATABASE] [--quiet]",
      .summary = "Write everything as JSON lines, to FILE or stdout",
      .details = "The memory stays in use meanwhile. FILE appears when it is complete; it is not overwritten "
-                "when it exists already. Exits 3, and writes nothing, when there is no memory at that place.",
+                "when it exists already. Exits 3, and writes nothing, when there is no memory at that place; "
+                "65 when a damaged one could not be exported whole, or an earlier one was corrupt and still "
+                "lies beside it.",
      .options = for_export,
      .max_words = 1,
      .takes_file = true,

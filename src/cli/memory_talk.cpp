@@ -100,6 +100,7 @@ int memory_search_command(const Arguments& arguments) {
     const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
     if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
         complain("nothing found; try other words, or fewer");
+        client->say_what_lies_aside();
         return exit_ok;
     }
     Table table({"WHEN", "KIND", "ID", "TEXT"});

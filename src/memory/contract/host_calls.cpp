@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace holdfast::memory {
@@ -29,9 +30,10 @@ Result<json::object> outcome_of(const json::object& answer) {
     if (code != nullptr && code->is_int64() && code->get_int64() == method_not_found)
         return fail(Errc::unsupported, "the host does not offer this");
     const auto* message = told->if_contains("message");
-    return fail(Errc::protocol, message != nullptr && message->is_string()
-                                    ? cat("the host says: ", std::string_view(message->get_string()).substr(0, 500))
-                                    : "the host gave an error");
+    return fail(Errc::protocol,
+                message != nullptr && message->is_string()
+                    ? cat("the host says: ", std::string_view(message->get_string()).substr(0, 500))
+                    : "the host gave an error");
 }
 
 } // namespace
@@ -74,10 +76,11 @@ void HostCalls::ask(const std::shared_ptr<Peer>& peer, std::string_view method, 
         const std::lock_guard lock(mutex_);
         if (asked_.size() < most_asked) {
             id = cat("srv-", ++next_);
-            asked_.emplace(id, Asked{peer.get(), monotonic_ms() + timeout_ms, timeout_ms, std::move(done)});
+            asked_.emplace(
+                id, Asked{peer.get(), monotonic_ms() + timeout_ms, timeout_ms, std::exchange(done, {})});
         }
     }
-    if (id.empty())
+    if (done)
         return done(fail(Errc::overflow, cat(most_asked, " requests to hosts are unanswered")));
     peer->send(json::serialize(
         json::object{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}));

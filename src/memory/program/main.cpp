@@ -7,6 +7,7 @@
 #include "memory/mcp/mcp.hpp"
 #include "memory/serve/look.hpp"
 #include "memory/serve/run.hpp"
+#include "memory/store/sqlite.hpp"
 #include "memory/transfer/bridge.hpp"
 #include "memory/viewer/viewer.hpp"
 #include "sys/fd.hpp"
@@ -31,7 +32,9 @@ namespace {
 using namespace holdfast;
 using core::cat;
 
-constexpr int exit_usage = 64; // as docs/exit-codes.md has it
+// As docs/exit-codes.md has them.
+constexpr int exit_usage = 64;
+constexpr int exit_damaged = 65; // what can be read was written
 
 constexpr const char* usage =
     "usage: holdfast-memory [--agent=NAME] [--home=DIR] [--runtime-scope=HEX] [--no-viewer | --port=N]\n"
@@ -212,6 +215,8 @@ int write_lines_of(const std::string& path) {
     written = std::fflush(stdout) == 0 && written;
     if (!done)
         std::fprintf(stderr, "holdfast-memory: %s\n", core::printable_lines(done.error().message).c_str());
+    if (!done && written && memory::is_corrupt(done.error()))
+        return exit_damaged;
     return done && written ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "memory/index/ranked_index.hpp"
+#include "memory/store/damage.hpp"
 #include "memory/store/store.hpp"
 #include "memory/text/analyzer.hpp"
 
@@ -112,8 +113,9 @@ public:
         std::int64_t total = 0;
     };
     Indexed indexed();
-    // Rows that cannot be read, and are therefore not found: the store is damaged there. They are passed
-    // over, and what is behind them is indexed; the next start tries them again.
+    // Rows of traces that cannot be read, and are therefore not found: the store is damaged there. They are
+    // passed over, and what is behind them is indexed; the next start tries them again. Damage of the other
+    // tables that a search reads is named on stderr only.
     struct Unreadable {
         std::int64_t first = 0;
         std::int64_t last = 0; // none_after: to the end
@@ -142,7 +144,13 @@ private:
     Result<bool> index_some(Analyzer& analyzer, std::size_t limit);
     // Whether these rows are to be passed over now, and not to be tried again.
     bool pass_over(const Error& why);
-    void name_unreadable(std::int64_t first, std::int64_t last, const std::string& why);
+    // Each once, on stderr.
+    void name_unreadable(std::string_view table, std::int64_t first, std::int64_t last, const Error& why);
+    PassedOver passed_over() {
+        return [this](std::string_view table, std::int64_t first, std::int64_t last, const Error& why) {
+            name_unreadable(table, first, last, why);
+        };
+    }
     Result<std::shared_ptr<ObjectIndex>> objects(Analyzer& analyzer);
     // The best of each kind, `limits` of them, best first. An object is of the time when it was last changed,
     // and of no session, agent or episode.
@@ -170,11 +178,12 @@ private:
     bool purge_ = true; // files may hold words of rows that are gone
     bool stopping_ = false;
     std::thread indexer_;
-    std::int64_t passed_over_ = 0; // the indexer's: rows up to this one are not tried again
-    int failures_ = 0;             // the indexer's: one after the other at the same row
+    std::int64_t passed_row_ = 0; // the indexer's: rows up to this one are not tried again
+    int failures_ = 0;            // the indexer's: one after the other at the same row
 
     mutable std::mutex unreadable_mutex_;
     std::vector<Unreadable> unreadable_;
+    std::vector<std::string> named_elsewhere_; // what was said of other tables, with which no more is said
 
     std::atomic<std::uint64_t> objects_version_ = 1;
     std::mutex objects_mutex_;

@@ -3,7 +3,6 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -95,7 +94,7 @@ void Recall::indexer_loop() {
         if (rebuild_) {
             index_->clear();
             indexed_row_ = 0;
-            passed_over_ = 0;
+            passed_row_ = 0;
             behind = true;
             rebuild_ = false;
         }
@@ -138,7 +137,7 @@ void Recall::indexer_loop() {
                 rebuild();
         }
         const auto reached =
-            some && !*some ? goal : std::min(goal, std::max(passed_over_, index_->next_row() - 1));
+            some && !*some ? goal : std::min(goal, std::max(passed_row_, index_->next_row() - 1));
         if (goal - reached > 1000 && monotonic_ms() - told > 100) {
             told = monotonic_ms();
             behind = true;
@@ -168,36 +167,52 @@ bool Recall::pass_over(const Error& why) {
     return why.code == Errc::io && ++failures_ >= most_failures;
 }
 
-void Recall::name_unreadable(std::int64_t first, std::int64_t last, const std::string& why) {
+void Recall::name_unreadable(std::string_view table, std::int64_t first, std::int64_t last,
+                             const Error& why) {
     constexpr std::size_t most_named = 1000;
-    const std::lock_guard lock(unreadable_mutex_);
-    const auto known = std::ranges::any_of(
-        unreadable_, [&](const Unreadable& rows) { return rows.first <= first && last <= rows.last; });
-    if (known || unreadable_.size() == most_named)
-        return;
-    unreadable_.push_back({first, last, why});
     const auto rows = last >= none_after ? core::cat("rows from ", first, " on")
                       : first == last    ? core::cat("row ", first)
                                          : core::cat("rows ", first, " to ", last);
+    std::string meaning = "cannot be read and will not be found";
+    const std::lock_guard lock(unreadable_mutex_);
+    if (table == "traces") {
+        const auto known = std::ranges::any_of(
+            unreadable_, [&](const Unreadable& one) { return one.first <= first && last <= one.last; });
+        if (known || unreadable_.size() == most_named)
+            return;
+        unreadable_.push_back({first, last, why.message});
+    } else {
+        // Of what traces stand in, one line: their rows come up one by one, search after search.
+        const bool beside = table == "sessions" || table == "episodes";
+        auto name = beside ? std::string(table) : core::cat(table, ' ', rows);
+        if (std::ranges::find(named_elsewhere_, name) != named_elsewhere_.end() ||
+            named_elsewhere_.size() == most_named)
+            return;
+        named_elsewhere_.push_back(std::move(name));
+        if (beside)
+            meaning =
+                "cannot be read, nor perhaps others; what was said in it is found without it, but not by "
+                "a search of one session, agent or namespace";
+    }
     std::fprintf(
         stderr,
-        "holdfast-memory: the store is damaged: table traces, %s cannot be read and will not be found (%s). "
-        "What to do is said by: holdfast memory check\n",
-        rows.c_str(), why.c_str());
+        "holdfast-memory: the store is damaged: table %s, %s %s (%s). What to do is said by: holdfast "
+        "memory check\n",
+        std::string(table).c_str(), rows.c_str(), meaning.c_str(), why.message.c_str());
 }
 
 Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
-    auto reader = store_.reader();
+    auto reader = store_.reader(Store::ForWhom::itself);
     if (!reader)
         return std::unexpected(std::move(reader.error()));
     auto rows = (*reader)->prepare(
         core::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
-                  " FROM traces WHERE row>?1 ORDER BY row LIMIT ",
+                  " FROM traces WHERE row>=?1 ORDER BY row LIMIT ",
                   limit));
     if (!rows)
         return std::unexpected(std::move(rows.error()));
-    auto last = std::max(index_->next_row() - 1, passed_over_);
-    (*rows)->bind(1, last);
+    auto last = std::max(index_->next_row() - 1, passed_row_);
+    (*rows)->bind(1, last + 1);
     const ScopedReset reset(**rows);
     bool any = false;
     std::string text;
@@ -205,8 +220,8 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     for (;;) {
         auto row = (*rows)->step();
         if (!row && pass_over(row.error())) {
-            passed_over_ = last_unreadable(**rows, last);
-            name_unreadable(last + 1, passed_over_, row.error().message);
+            passed_row_ = last_unreadable(**reader, **rows, last, top_row(**reader, "traces"));
+            name_unreadable("traces", last + 1, passed_row_, row.error());
             return true;
         }
         if (!row)

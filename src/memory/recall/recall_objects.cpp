@@ -64,6 +64,8 @@ Result<std::shared_ptr<Recall::ObjectIndex>> Recall::objects(Analyzer& analyzer)
         return std::unexpected(std::move(reader.error()));
     for (const auto kind : {ObjectKind::skill, ObjectKind::policy, ObjectKind::world_model}) {
         auto list = list_objects(**reader, kind, "", "", most_objects, 0);
+        if (!list && is_corrupt(list.error()))
+            list = readable_objects(**reader, kind, most_objects, passed_over());
         if (!list)
             return std::unexpected(std::move(list.error()));
         for (auto& object : *list)

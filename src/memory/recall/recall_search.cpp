@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/ids.hpp"
+#include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
 #include "memory/text/letters.hpp"
 
@@ -34,8 +35,8 @@ struct Row {
 // each match, so each session's row is read once, and the rows of an episode before.
 class RowFilter {
 public:
-    static Result<RowFilter> make(Database& database, const RecallQuery& query) {
-        RowFilter filter(database, query);
+    static Result<RowFilter> make(Database& database, const RecallQuery& query, PassedOver passed_over) {
+        RowFilter filter(database, query, std::move(passed_over));
         if (query.episode_row != 0)
             if (auto read = filter.read_episode(); !read)
                 return std::unexpected(std::move(read.error()));
@@ -62,9 +63,10 @@ public:
     }
 
 private:
-    RowFilter(Database& database, const RecallQuery& query)
+    RowFilter(Database& database, const RecallQuery& query, PassedOver passed_over)
         : database_(database)
-        , query_(query) {}
+        , query_(query)
+        , passed_over_(std::move(passed_over)) {}
     [[nodiscard]] bool by_session() const {
         return query_.session_row != 0 || !query_.agent.empty() || !query_.name_space.empty();
     }
@@ -92,20 +94,35 @@ private:
         (*row)->bind(1, static_cast<std::int64_t>(session));
         const ScopedReset reset(**row);
         const auto step = (*row)->step();
+        if (!step && is_corrupt(step.error()))
+            passed_over_("sessions", session, session, step.error());
         return step && *step && (query_.agent.empty() || (*row)->text(0) == query_.agent) &&
                (query_.name_space.empty() || (*row)->text(1).empty() || (*row)->text(1) == query_.name_space);
     }
     Database& database_;
     const RecallQuery& query_;
+    PassedOver passed_over_;
     std::unordered_map<std::uint32_t, bool> known_;
     std::vector<std::int64_t> episode_;
 };
 
-Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate, const RecallQuery& query) {
-    auto row = database.prepare(
-        "SELECT t.id, t.ts, t.user_text, t.agent_text, t.value, t.priority, t.episode, s.id, e.id"
-        " FROM traces t JOIN sessions s ON s.row=t.session JOIN episodes e ON e.row=t.episode"
-        " WHERE t.row=?1");
+// The id of what a trace stands in; none where it cannot be read.
+std::string id_of(Database& database, const char* table, std::int64_t at, const PassedOver& passed_over) {
+    auto id = database.prepare(cat("SELECT id FROM ", table, " WHERE row=?1"));
+    if (!id)
+        return "";
+    (*id)->bind(1, at);
+    auto found = first(**id, [](const Statement& row) { return row.string(0); });
+    if (!found && is_corrupt(found.error()))
+        passed_over(table, at, at, found.error());
+    return found ? found->value_or("") : "";
+}
+
+Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate, const RecallQuery& query,
+                                 const PassedOver& passed_over) {
+    // Each table by itself: where the session of a trace is damaged, the trace is found all the same.
+    auto row = database.prepare("SELECT id, ts, user_text, agent_text, value, priority, episode, session"
+                                " FROM traces WHERE row=?1");
     if (!row)
         return std::unexpected(std::move(row.error()));
     (*row)->bind(1, candidate.row);
@@ -123,8 +140,8 @@ Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate,
     result.hit.kind = "trace";
     result.hit.id = (*row)->string(0);
     result.hit.ts = ts;
-    result.hit.session_id = (*row)->string(7);
-    result.hit.episode_id = (*row)->string(8);
+    result.hit.session_id = id_of(database, "sessions", (*row)->integer(7), passed_over);
+    result.hit.episode_id = id_of(database, "episodes", (*row)->integer(6), passed_over);
     result.text = searched_text((*row)->text(2), (*row)->text(3));
     result.row = candidate.row;
     result.own_words = candidate.own > 0;
@@ -257,7 +274,7 @@ Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery&
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    auto filter = RowFilter::make(**reader, query);
+    auto filter = RowFilter::make(**reader, query, passed_over());
     if (!filter)
         return std::unexpected(std::move(filter.error()));
     Admit admit;
@@ -283,11 +300,11 @@ Result<std::size_t> Recall::search_traces(Analyzer& analyzer, const RecallQuery&
             }
             if (known.contains(ranked.candidates[next].row))
                 continue;
-            auto row = fetch(**reader, ranked.candidates[next], query);
+            auto row = fetch(**reader, ranked.candidates[next], query, passed_over());
             if (!row && is_corrupt(row.error())) {
                 // It was indexed before it was damaged; the others can still be found.
                 const auto damaged = ranked.candidates[next].row;
-                name_unreadable(damaged, damaged, row.error().message);
+                name_unreadable("traces", damaged, damaged, row.error());
                 continue;
             }
             if (!row)

@@ -59,7 +59,7 @@ Result<void> Owner::start() {
         wake();
     };
     options.host_embeddings = host_embeddings_;
-    options.save_rows = save_rows_after;
+    options.save_rows = save_unsaved;
     options.bring_back_rows = bring_back_rows;
     options.on_fenced = [this] {
         fenced_ = true;

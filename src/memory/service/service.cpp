@@ -105,7 +105,8 @@ Result<void> Service::open_store() {
             "still be read is brought over by: holdfast memory import %s --home %s\n",
             core::printable((*store)->set_aside()).c_str(), core::printable((*store)->set_aside()).c_str(),
             core::printable(paths_.home).c_str());
-    bring_back_rows(**store);
+    if (auto back = bring_back_rows(**store); !back)
+        return back;
     auto recall = Recall::open(**store, paths_.index, telling);
     if (!recall)
         return std::unexpected(std::move(recall.error()));
@@ -121,25 +122,28 @@ Result<void> Service::open_store() {
     return {};
 }
 
-// What an owner whose write-ahead log was cut had still in its memory. A file that cannot be stored now
-// stays.
-void Service::bring_back_rows(Store& store) {
+// What an owner whose write-ahead log was cut had still in its memory. Before anybody is served, or not at
+// all: stored later, it would undo what was changed and forgotten in between.
+Result<void> Service::bring_back_rows(Store& store) {
     if (!options_.bring_back_rows)
-        return;
+        return {};
     for (const auto& path : rows_to_bring_back(paths_.database)) {
-        const auto added = options_.bring_back_rows(store, path);
-        if (!added) {
-            std::fprintf(stderr, "holdfast-memory: the rows in %s could not be stored: %s\n", path.c_str(),
-                         added.error().message.c_str());
-            continue;
-        }
-        ::unlink(path.c_str());
+        auto changes = options_.bring_back_rows(store, path);
+        auto done = changes ? rows_are_brought_back(path, *changes) : std::unexpected(changes.error());
+        if (!done)
+            return fail(done.error().code,
+                        cat("what an earlier owner saved in ", path,
+                            " when its write-ahead log was cut could not be stored again: ",
+                            done.error().message, ". To go on without it, move that file away"),
+                        done.error().sys);
+        store.look_for_log_losses();
         std::fprintf(
             stderr,
-            "holdfast-memory: %lld rows that an earlier owner saved when its write-ahead log was cut are "
-            "stored again (%s)\n",
-            static_cast<long long>(*added), path.c_str());
+            "holdfast-memory: what an earlier owner saved when its write-ahead log was cut is stored "
+            "again: %lld changes (%s)\n",
+            static_cast<long long>(*changes), core::printable(path).c_str());
     }
+    return {};
 }
 
 void Service::embeddings_are_off(const Error& why) {

@@ -39,8 +39,8 @@ struct ServiceOptions {
     // of that ownership. May wait for another owner to end; what it says meanwhile is shown by health. Empty:
     // not guarded.
     std::function<Result<std::int64_t>(const OnProgress&)> become_owner = {};
-    // For a write-ahead log that was cut: the rows after some as lines into a file, and from there back into
-    // a store. Empty: nothing is saved.
+    // For a write-ahead log that was cut: what only it had as lines into a file, and from there back into a
+    // store. Empty: nothing is saved.
     SaveRows save_rows = {};
     std::function<Result<std::int64_t>(Store&, const std::string& path)> bring_back_rows = {};
     // Vectors by the host, for a home that is configured so. Empty: there is no such host.
@@ -117,7 +117,7 @@ private:
     explicit Service(ServiceOptions options);
     void open();
     Result<void> open_store();
-    void bring_back_rows(Store& store);
+    Result<void> bring_back_rows(Store& store);
     void tell(const Progress& progress);
     void start_embedder();
     void embeddings_are_off(const Error& why);

@@ -2,7 +2,7 @@
 
 #include "core/text.hpp"
 #include "memory/store/aside.hpp"
-#include "memory/store/row_reading.hpp"
+#include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/new_file.hpp"
 #include "sys/whole_file.hpp"
@@ -26,6 +26,9 @@ namespace {
 constexpr std::string_view cut_mark = ".log-cut-";
 constexpr std::string_view moved_mark = ".log-moved-";
 constexpr std::string_view rows_end = ".rows";
+// The last sentence of a note: until it is stored, and after that.
+constexpr std::string_view saved_words = ". What the owner could still read of that, ";
+constexpr std::string_view stored_words = ". What the owner could still read of that is stored again: ";
 
 bool copy_file(const std::string& from, const std::string& to) {
     const sys::Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
@@ -49,41 +52,25 @@ bool copy_back(Database& writer) {
 }
 
 // The file of rows, complete or not there; the sentence about it.
-std::string save_rows(Database& writer, const std::string& note, const RowMarks& marks,
+std::string save_rows(Database& writer, const std::string& note, const Unsaved& unsaved,
                       const SaveRows& save) {
     const auto name = cat(note, rows_end);
     auto file = sys::NewFile::open(name);
     if (!file || !save)
         return "";
-    const auto saved = save(writer, marks, file->fd());
+    const auto saved = save(writer, unsaved, file->fd());
     if (!saved || saved->lines == 0)
         return "";
     if (!file->appear())
         return "";
-    return cat(" What this process could still read of them, ", saved->lines, " lines, is in ", name,
-               "; the next process that opens the store stores them.");
+    return cat(saved_words, saved->lines, saved->lines == 1 ? " line" : " lines", ", is in ", name,
+               "; the next process that opens the store stores it");
 }
 
 } // namespace
 
-Result<RowMarks> read_row_marks(Database& database) {
-    std::string sql;
-    for (const char* table : stored_tables)
-        sql += cat(sql.empty() ? "SELECT " : ", ", "(SELECT max(row) FROM ", table, ")");
-    HF_PREPARE(found, database, sql);
-    auto marks = first(**found, [](const Statement& row) {
-        RowMarks read{};
-        for (std::size_t i = 0; i < read.size(); ++i)
-            read.at(i) = row.integer(static_cast<int>(i));
-        return read;
-    });
-    if (!marks)
-        return std::unexpected(std::move(marks.error()));
-    return marks->value_or(RowMarks{});
-}
-
 std::string save_from_log(Database& writer, const LogWatch& log, LogState state, const std::string& path,
-                          const RowMarks& marks, const SaveRows& save) {
+                          const Unsaved& unsaved, const SaveRows& save) {
     const auto place = path + "-wal";
     const auto extent = log.extent();
     const bool all_copied = extent.copied_frames >= extent.frames;
@@ -108,7 +95,7 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
     }
     ::sqlite3_db_config(writer.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     const auto note = free_name(path, cut_mark);
-    const auto saved = save_rows(writer, note, marks, save);
+    const auto saved = save_rows(writer, note, unsaved, save);
     // The next owner reads what is left of the log only where that is newer than the database: older pages
     // over newer ones would be no database.
     const bool useful = state == LogState::cut && extent.left_frames >= extent.copying_frames;
@@ -121,15 +108,27 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
             " pages that were written since the log was begun, ", extent.frames - left,
             " are no longer on the disk; turns, notes and changes that were answered in that time may "
             "be missing.",
-            saved, kept ? cat(" What was left of the log is kept as ", note, "-wal.") : "",
+            kept ? cat(" What was left of the log is kept as ", note, "-wal.") : "",
             !useful && extent.copying_frames > extent.copied_frames
                 ? " The database was being written at that moment and may be damaged."
                 : "",
             " A backup has what is missing, if there is one. Let backup and clean-up tools leave ", path,
-            "-wal alone");
+            "-wal alone", saved);
     (void)sys::put_whole(note, text + "\n");
     return text;
 }
+
+namespace {
+
+std::string text_of_note(const std::string& note) {
+    constexpr std::size_t most = 4096;
+    std::string text = sys::read_rewritten(note, most).value_or("");
+    while (text.ends_with('\n'))
+        text.pop_back();
+    return text;
+}
+
+} // namespace
 
 std::vector<LogLoss> log_losses(const std::string& path) {
     std::vector<LogLoss> losses;
@@ -137,10 +136,7 @@ std::vector<LogLoss> log_losses(const std::string& path) {
         auto note = kept_aside(path, mark);
         if (note.empty())
             continue;
-        constexpr std::size_t most = 4096;
-        std::string text = sys::read_rewritten(note, most).value_or("");
-        while (text.ends_with('\n'))
-            text.pop_back();
+        auto text = text_of_note(note);
         losses.push_back({std::move(note), std::move(text), mark == cut_mark});
     }
     return losses;
@@ -158,6 +154,20 @@ std::vector<std::string> rows_to_bring_back(const std::string& path) {
             found.push_back(entry->path().string());
     std::ranges::sort(found);
     return found;
+}
+
+Result<void> rows_are_brought_back(const std::string& rows, std::int64_t changes) {
+    const auto note = rows.substr(0, rows.size() - rows_end.size());
+    auto text = text_of_note(note);
+    if (const auto at = text.find(saved_words); at != text.npos)
+        (void)sys::put_whole(
+            note, cat(text.substr(0, at), stored_words, changes, changes == 1 ? " change\n" : " changes\n"));
+    // On the disk: one that came back after a power cut would undo what was done since.
+    const sys::Fd folder(
+        ::open(rows.substr(0, rows.rfind('/') + 1).c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    if (::unlink(rows.c_str()) != 0 || !folder || ::fsync(folder.get()) != 0)
+        return sys::fail_sys(cat("remove ", rows));
+    return {};
 }
 
 } // namespace holdfast::memory

@@ -85,7 +85,7 @@ bool LogWatch::begins_with(std::uint64_t salts) const noexcept {
            (std::uint64_t{there[0]} << 32U | there[1]) == salts;
 }
 
-LogState LogWatch::look() const noexcept {
+LogState LogWatch::look(Part part) const noexcept {
     constexpr int most_looks = 100;
     if (index_ == nullptr)
         return LogState::sound;
@@ -104,7 +104,7 @@ LogState LogWatch::look() const noexcept {
         }
         if (before->frames != 0 &&
             (static_cast<std::uint64_t>(info.st_size) < bytes_of(before->frames, before->page) ||
-             !begins_with(before->salts)))
+             (part == Part::all && !begins_with(before->salts))))
             state = LogState::cut;
         if (state == LogState::sound)
             return state;

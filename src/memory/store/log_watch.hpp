@@ -40,8 +40,10 @@ public:
     Result<void> attach(Database& database, sys::Fd log, std::string path);
     void detach() noexcept { index_ = nullptr; }
 
-    // One stat, and one pread of 8 bytes when the log has frames. From any thread. Detached: sound.
-    [[nodiscard]] LogState look() const noexcept;
+    // One stat, and one pread of 8 bytes when the log has frames and its beginning is asked for. From any
+    // thread. Detached: sound.
+    enum class Part : std::uint8_t { all, place }; // place: which file it is, and its size
+    [[nodiscard]] LogState look(Part part = Part::all) const noexcept;
 
     // Whether the database has all frames. Costs no system call.
     [[nodiscard]] bool all_copied() const noexcept;

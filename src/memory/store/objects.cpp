@@ -4,6 +4,9 @@
 #include "core/text.hpp"
 #include "memory/store/row_reading.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace holdfast::memory {
 
 using core::cat;
@@ -48,6 +51,39 @@ Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind ki
     return collect(**rows, [&](const Statement& row) { return object_of(row, kind); });
 }
 
+Result<std::vector<StoredObject>> readable_objects(Database& database, ObjectKind kind, std::int64_t limit,
+                                                   const PassedOver& passed_over) {
+    std::vector<StoredObject> objects;
+    HF_PREPARE(rows, database,
+               cat("SELECT ", columns, " FROM ", table_of(kind), " WHERE row>=?1 ORDER BY row"));
+    std::int64_t last = 0;
+    for (bool more = true; more;) {
+        (*rows)->bind(1, last + 1);
+        const ScopedReset reset(**rows);
+        for (;;) {
+            auto there = (*rows)->step();
+            if (!there && !is_corrupt(there.error()))
+                return std::unexpected(std::move(there.error()));
+            if (!there) {
+                const auto bad = last_unreadable(database, **rows, last, top_row(database, table_of(kind)));
+                passed_over(table_of(kind), last + 1, bad, there.error());
+                last = bad;
+                more = bad < none_after;
+                break; // and from there again
+            }
+            more = *there;
+            if (!more)
+                break;
+            objects.push_back(object_of(**rows, kind));
+            last = objects.back().row;
+        }
+    }
+    std::ranges::stable_sort(objects, std::greater{}, &StoredObject::updated_at);
+    if (objects.size() > static_cast<std::size_t>(limit))
+        objects.resize(static_cast<std::size_t>(limit));
+    return objects;
+}
+
 Result<void> put_object(WriteContext& context, StoredObject& object) {
     auto before = find_object(context.database, object.kind, object.id);
     if (!before)
@@ -72,6 +108,11 @@ Result<void> put_object(WriteContext& context, StoredObject& object) {
     if (!*before)
         ++context.totals.objects;
     return {};
+}
+
+Result<void> set_trials(WriteContext& context, const StoredObject& object) {
+    HF_PREPARE(set, context.database, cat("UPDATE ", table_of(object.kind), " SET trials=?2 WHERE id=?1"));
+    return (*set)->bind(1, object.id).bind(2, object.trials).run();
 }
 
 Result<bool> archive_object(WriteContext& context, ObjectKind kind, std::string_view id, std::int64_t at) {

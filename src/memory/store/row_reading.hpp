@@ -42,30 +42,8 @@ inline Result<bool> changed(Database& database, Statement& statement) {
     return database.changes() > 0;
 }
 
-// Of a damaged table: the last of the rows behind `after` that cannot be read, all of them beside each other
-// (damage is a page or more); none_after when no row behind it can be read, as far as anybody can tell.
-// The statement gives the rows behind its parameter 1 in their order, and has no other parameter.
+// In place of the last of some rows: all of them, to the end of the table.
 inline constexpr std::int64_t none_after = std::int64_t{1} << 40;
-inline std::int64_t last_unreadable(Statement& statement, std::int64_t after) {
-    const auto can_read_after = [&](std::int64_t row) {
-        statement.reset();
-        statement.bind(1, row);
-        return statement.step().has_value();
-    };
-    auto bad = after;
-    auto good = after + 1;
-    for (std::int64_t step = 1; !can_read_after(good); step *= 2) {
-        bad = good;
-        good += step;
-        if (good >= none_after)
-            return none_after;
-    }
-    while (good - bad > 1) {
-        const auto middle = bad + (good - bad) / 2;
-        (can_read_after(middle) ? good : bad) = middle;
-    }
-    return good;
-}
 
 // `name` is then a Result<Statement*> that holds.
 #define HF_PREPARE(name, database, sql)                                                                      \

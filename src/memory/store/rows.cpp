@@ -5,6 +5,8 @@
 #include "memory/store/row_reading.hpp"
 #include "memory/text/list_words.hpp"
 
+#include <tuple>
+
 namespace holdfast::memory {
 
 using core::cat;
@@ -57,6 +59,11 @@ Feedback feedback_row(const Statement& row) {
             row.real(5),   row.string(6), row.string(7), row.integer(8)};
 }
 
+// A turn without tools has an empty list, and none once it was exported and brought in again.
+std::string_view list_of_tools(const Trace& trace) {
+    return trace.tool_calls.empty() ? "[]" : std::string_view(trace.tool_calls);
+}
+
 std::int64_t fingerprint_of(const Trace& trace) {
     std::uint64_t hash = 0xcbf29ce484222325ULL;
     const auto mix = [&](std::string_view text) {
@@ -67,7 +74,7 @@ std::int64_t fingerprint_of(const Trace& trace) {
     mix(trace.kind);
     mix(trace.user_text);
     mix(trace.agent_text);
-    mix(trace.tool_calls);
+    mix(list_of_tools(trace));
     return static_cast<std::int64_t>(hash);
 }
 
@@ -295,13 +302,13 @@ Result<void> add_trace(WriteContext& context, Trace& trace) {
 Result<bool> find_same_answer(WriteContext& context, Trace& trace) {
     HF_PREPARE(same, context.database,
                "SELECT id, row FROM traces WHERE episode=?1 AND ts=?2 AND kind=?3 AND agent_text=?4"
-               " AND coalesce(tool_calls, '')=?5");
+               " AND coalesce(tool_calls, '[]')=?5");
     (*same)
         ->bind(1, trace.episode_row)
         .bind(2, trace.ts)
         .bind(3, trace.kind)
         .bind(4, trace.agent_text)
-        .bind(5, trace.tool_calls);
+        .bind(5, list_of_tools(trace));
     const ScopedReset reset(**same);
     auto row = (*same)->step();
     if (row && *row) {
@@ -373,6 +380,50 @@ Result<void> replace_text(WriteContext& context, Trace& trace) {
     return {};
 }
 
+Result<bool> rewrite_trace(WriteContext& context, const Trace& there, Trace& trace) {
+    const auto words = [](const Trace& of) {
+        return std::tie(of.session_row, of.episode_row, of.ts, of.kind, of.user_text, of.agent_text,
+                        of.thinking, of.reflection, of.summary, of.tags, of.meta, of.turn_id);
+    };
+    trace.row = there.row;
+    const bool same_words = words(there) == words(trace) && list_of_tools(there) == list_of_tools(trace);
+    if (same_words && there.value == trace.value && there.priority == trace.priority)
+        return false;
+    if (!same_words)
+        trace.row = context.next_trace++;
+    HF_PREPARE(
+        update, context.database,
+        "UPDATE traces SET row=?2, session=?3, episode=?4, ts=?5, kind=?6, user_text=?7, agent_text=?8,"
+        " thinking=?9, reflection=?10, summary=?11, tags=?12, tool_calls=?13, meta=?14, turn_id=?15,"
+        " value=?16, priority=?17, fingerprint=?18 WHERE row=?1");
+    (*update)
+        ->bind(1, there.row)
+        .bind(2, trace.row)
+        .bind(3, trace.session_row)
+        .bind(4, trace.episode_row)
+        .bind(5, trace.ts)
+        .bind(6, trace.kind)
+        .bind(7, trace.user_text)
+        .bind(8, trace.agent_text)
+        .bind_or_null(9, trace.thinking)
+        .bind_or_null(10, trace.reflection)
+        .bind_or_null(11, trace.summary)
+        .bind_or_null(12, trace.tags)
+        .bind_or_null(13, trace.tool_calls)
+        .bind_or_null(14, trace.meta)
+        .bind_or_null(15, trace.turn_id)
+        .bind(16, trace.value)
+        .bind(17, trace.priority)
+        .bind(18, fingerprint_of(trace));
+    if (auto done = (*update)->run(); !done)
+        return std::unexpected(std::move(done.error()));
+    if (!same_words) {
+        context.changes.went.push_back(there.row);
+        context.changes.came.push_back(trace.row);
+    }
+    return true;
+}
+
 Result<bool> delete_trace(WriteContext& context, std::string_view id) {
     HF_PREPARE(remove, context.database, "DELETE FROM traces WHERE id=?1 RETURNING row, episode");
     (*remove)->bind(1, id);
@@ -391,6 +442,7 @@ Result<bool> delete_trace(WriteContext& context, std::string_view id) {
     if (auto marked = mark_forgotten(context.database); !marked)
         return std::unexpected(std::move(marked.error()));
     context.changes.went.push_back((*gone)->row);
+    context.changes.forgotten.emplace_back(id);
     --context.totals.traces;
     return true;
 }

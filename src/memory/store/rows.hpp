@@ -2,6 +2,7 @@
 // transaction; functions that read take any connection. What is not there is an empty optional, not an error.
 #pragma once
 
+#include "memory/store/damage.hpp"
 #include "memory/store/model.hpp"
 #include "memory/store/store.hpp"
 
@@ -53,6 +54,9 @@ Result<bool> find_same_answer(WriteContext& context, Trace& trace);
 Result<void> insert_trace(WriteContext& context, Trace& trace, bool ends_turn = false);
 // Changes the text of a trace: it gets a new row number, so that the ranked index sees it as new.
 Result<void> replace_text(WriteContext& context, Trace& trace);
+// Makes the one that is `there` what `trace` says, of the same id; whether that changed anything. With other
+// words it gets a new row number.
+Result<bool> rewrite_trace(WriteContext& context, const Trace& there, Trace& trace);
 Result<bool> delete_trace(WriteContext& context, std::string_view id);
 
 // Stores feedback as it is; false: one of that id is there already.
@@ -64,7 +68,11 @@ Result<std::optional<StoredObject>> find_object(Database& database, ObjectKind k
 Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind kind, std::string_view status,
                                                std::string_view like, std::int64_t limit,
                                                std::int64_t offset);
+// Of a damaged table: those that can be read.
+Result<std::vector<StoredObject>> readable_objects(Database& database, ObjectKind kind, std::int64_t limit,
+                                                   const PassedOver& passed_over);
 Result<void> put_object(WriteContext& context, StoredObject& object);
+Result<void> set_trials(WriteContext& context, const StoredObject& object); // put_object leaves them
 Result<bool> archive_object(WriteContext& context, ObjectKind kind, std::string_view id, std::int64_t at);
 Result<bool> record_trial(WriteContext& context, std::string_view skill_id);
 

@@ -151,15 +151,12 @@ bool Store::wipe_step() {
 
 Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
     // First, before any page is touched: what this connection still has in memory is what can be saved.
-    if (auto own = need_own_files(); !own)
+    if (auto own = need_own_files(Look::before_commit); !own)
         return own;
     if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
         return begun;
-    if (!marks_are_new_ && log_.all_copied())
-        if (const auto marks = read_row_marks(writer_)) {
-            marks_ = *marks;
-            marks_are_new_ = true;
-        }
+    if (!unsaved_.empty() && log_.all_copied())
+        unsaved_.database_has_all(writer_);
     const auto state = read_state(writer_);
     if (!state)
         return std::unexpected(state.error());
@@ -205,9 +202,9 @@ Result<void> Store::transact(std::vector<Pending>& batch, std::size_t first, std
             (void)writer_.exec("ROLLBACK");
         return result;
     }
-    marks_are_new_ = false;
-    // And again: what was written into a file that nobody will find is not answered.
-    if (auto own = need_own_files(); !own)
+    unsaved_.committed(changes.forgotten);
+    // And again: what was written into a log that nobody will find, or read, is not answered.
+    if (auto own = need_own_files(Look::after_commit); !own)
         return own;
     const std::lock_guard lock(totals_mutex_);
     totals_ = totals;
@@ -242,8 +239,8 @@ void Store::checkpoint_loop() {
     }
 }
 
-Result<Store::Reader> Store::reader() {
-    if (!has_its_log())
+Result<Store::Reader> Store::reader(ForWhom for_whom) {
+    if (for_whom == ForWhom::client && !has_its_log())
         return fail(Errc::superseded, cat("the write-ahead log of ", options_.path,
                                           " was cut, moved or replaced while this process used it"));
     std::uint64_t shape = 0;

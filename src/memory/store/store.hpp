@@ -5,10 +5,11 @@
 // answered is durable. Every transaction first compares the epoch in the store with the one this owner raised
 // at open, and the file at its place with the one that is open: an older owner that was paused and replaced,
 // or whose files were taken away, gets Errc::superseded and cannot write. So does one whose write-ahead log
-// was cut or taken away: before each transaction, after each commit and before each read the log at its place
-// is compared with what was written (log_watch.hpp); where they differ nothing is answered any more, and what
-// can be saved is saved (log_loss.hpp). Reads: each borrows a connection; they see the last commit and never
-// wait for the writer. Checkpoints run on their own thread and never hold up a commit or a read.
+// was cut or taken away: before each transaction, after each commit and before each read for somebody the log
+// at its place is compared with what was written (log_watch.hpp); where they differ nothing is answered any
+// more, and what can be saved is saved (log_loss.hpp). Reads: each borrows a connection; they see the last
+// commit and never wait for the writer. Checkpoints run on their own thread and never hold up a commit or a
+// read.
 #pragma once
 
 #include "memory/store/log_loss.hpp"
@@ -43,13 +44,16 @@ struct Progress {
 };
 using OnProgress = std::function<void(const Progress&)>;
 
-// Rows of traces that came (added, or changed: a changed text gets a new row) and went (deleted, or changed).
+// Rows of traces that came (added, or changed: a changed text gets a new row) and went (deleted, or changed),
+// and the ids of those that were deleted.
 struct RowChanges {
     std::vector<std::int64_t> came;
     std::vector<std::int64_t> went;
+    std::vector<std::string> forgotten;
     void clear() {
         came.clear();
         went.clear();
+        forgotten.clear();
     }
     [[nodiscard]] bool empty() const { return came.empty() && went.empty(); }
 };
@@ -111,7 +115,9 @@ public:
         std::unique_ptr<Database> database_;
         std::uint64_t shape_;
     };
-    Result<Reader> reader();
+    // `for_whom`: for oneself, after a commit, the log need not be looked at once more.
+    enum class ForWhom : std::uint8_t { client, itself };
+    Result<Reader> reader(ForWhom for_whom = ForWhom::client);
     // The tables are not what they were: connections that are being read with are not used again.
     void shape_changed();
 
@@ -138,8 +144,10 @@ public:
     // It was this opening that found it corrupt, not an earlier one.
     [[nodiscard]] bool set_aside_now() const noexcept { return set_aside_now_; }
 
-    // What earlier owners noted of their logs, and was still there at this opening.
+    // What earlier owners noted of their logs, and was still there when it was looked for.
     [[nodiscard]] const std::vector<LogLoss>& earlier_log_losses() const noexcept { return earlier_losses_; }
+    // At the opening, and to be called when rows of these were stored again; before others ask.
+    void look_for_log_losses() { earlier_losses_ = log_losses(options_.path); }
 
     // Finishes everything submitted, then stops. Called by the destructor too.
     void close();
@@ -164,7 +172,8 @@ private:
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
     Result<void> begin(Totals& totals, std::int64_t& next_trace);
-    Result<void> need_own_files();
+    enum class Look : std::uint8_t { all, before_commit, after_commit };
+    Result<void> need_own_files(Look look = Look::all);
     void fenced_by_what_was_found();
     void lose_log(LogState state);
     void give_back(std::unique_ptr<Database> database, std::uint64_t shape);
@@ -184,8 +193,7 @@ private:
     std::atomic<bool> refuse_all_ = false;
     std::atomic<std::size_t> wal_frames_ = 0;
     std::atomic<bool> log_lost_ = false;
-    RowMarks marks_{}; // the writer's
-    bool marks_are_new_ = false;
+    Unsaved unsaved_; // the writer's
     mutable std::mutex loss_mutex_;
     std::string log_loss_;
     std::vector<LogLoss> earlier_losses_;

@@ -29,13 +29,18 @@ void Store::fenced_by_what_was_found() {
         options_.on_fenced();
 }
 
-// On the writer thread, or when there is none.
-Result<void> Store::need_own_files() {
+// On the writer thread, or when there is none. Each commit pays for two looks. The one before asks for the
+// database, since pages must not come to lie beside one that somebody put there, and for the size of the log:
+// a piece that is missing in its middle cannot be seen once the commit is written behind it. The one after
+// asks for the log alone, and reads its beginning: what was written into an emptied one is not answered, and
+// can still be saved.
+Result<void> Store::need_own_files(Look look) {
     if (!log_lost_ && !refuse_all_) {
-        const auto state = log_.look();
+        const auto state =
+            log_.look(look == Look::before_commit ? LogWatch::Part::place : LogWatch::Part::all);
         // The log of a database that was taken away went with it, and what lies at its place is another
         // owner's.
-        if (!in_place())
+        if ((look != Look::after_commit || state != LogState::sound) && !in_place())
             fenced_by_what_was_found();
         else if (state != LogState::sound)
             lose_log(state);
@@ -54,7 +59,7 @@ void Store::lose_log(LogState state) {
     log_lost_ = true;
     // Nobody may be copying a log back while it is judged what of it has been copied.
     const std::lock_guard copying(copying_mutex_);
-    auto text = save_from_log(writer_, log_, state, options_.path, marks_, options_.save_rows);
+    auto text = save_from_log(writer_, log_, state, options_.path, unsaved_, options_.save_rows);
     {
         const std::lock_guard lock(loss_mutex_);
         log_loss_ = std::move(text);

@@ -78,7 +78,7 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options, const OnProgres
         return std::unexpected(std::move(opened.error()));
     if (store->set_aside_.empty())
         store->set_aside_ = kept_aside(store->options_.path);
-    store->earlier_losses_ = log_losses(store->options_.path);
+    store->look_for_log_losses();
     store->writer_thread_ = std::thread([raw = store.get()] { raw->writer_loop(); });
     store->checkpoint_thread_ = std::thread([raw = store.get()] { raw->checkpoint_loop(); });
     return store;
@@ -138,6 +138,9 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         });
     if (!migrated)
         return migrated;
+    unsaved_.watch(writer_);
+    if (wal == 0)
+        unsaved_.database_has_all(writer_);
     if (auto sorted = sort_stored_namespaces(writer_); !sorted)
         return sorted;
     sqlite3_wal_hook(
@@ -151,6 +154,9 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         return read;
     if (auto raised = raise_epoch(); !raised)
         return raised;
+    // What an earlier owner forgot is known by nobody but that log: were it cut now, the words would be back.
+    if (wal > 0 && wipe_.due())
+        sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     // What is left of an earlier log: the sooner it is in the database, the less a loss of the log can take.
     checkpoint_due_ = wal > 0;
     return log_.attach(writer_, std::move(log), options_.path + "-wal");

@@ -313,13 +313,13 @@ Result<void> read_own_store(Database& database, const std::string& path,
     } while (!cursor.empty());
     if (damaged.empty())
         return {};
-    constexpr std::size_t most_named = 20;
+    constexpr std::size_t most_named = 1000;
     std::string named;
     for (std::size_t i = 0; i < damaged.size() && i < most_named; ++i)
         named += cat("; ", in_words(damaged[i]));
     if (damaged.size() > most_named)
         named += cat("; and ", damaged.size() - most_named, " more");
-    return fail(Errc::io, cat(path, " is damaged; what can be read was read", named));
+    return fail(Errc::io, cat(path, " is damaged; what can be read was read", named), EUCLEAN);
 }
 
 // Everything that is read from it is of this moment. A database whose program is not running, on a disk or in

@@ -1,8 +1,10 @@
-// Rows that an owner saved when its write-ahead log was cut, into the store again.
+// What an owner saved when its write-ahead log was cut, into the store again.
 #include "memory/transfer/records.hpp"
 
 #include "core/json_exact.hpp"
+#include "core/json_fields.hpp"
 #include "core/text.hpp"
+#include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 
@@ -22,24 +24,32 @@ constexpr std::size_t lines_at_once = 1000;
 
 // One transaction. They were cleaned when they were stored first.
 Result<std::int64_t> store_lines(Store& store, const std::vector<std::string>& lines) {
-    std::int64_t added = 0;
+    std::int64_t changes = 0;
     auto stored = store.write([&](WriteContext& context) -> Result<void> {
-        added = 0; // a batch that failed runs again
+        changes = 0; // a batch that failed runs again
         for (const auto& line : lines) {
             boost::system::error_code failed;
             const auto record = core::parse_exact(line, failed);
             if (failed || !record.is_object())
                 continue;
-            auto outcome = store_record(context, record.get_object(), Cleaner(false));
+            const auto& saved = record.get_object();
+            if (core::text_field(saved, "type") == "forget") {
+                auto gone = delete_trace(context, core::text_field(saved, "id"));
+                if (!gone)
+                    return std::unexpected(std::move(gone.error()));
+                changes += *gone ? 1 : 0;
+                continue;
+            }
+            auto outcome = store_record(context, saved, Cleaner(false), SameId::replaced);
             if (!outcome)
                 return std::unexpected(std::move(outcome.error()));
-            added += outcome->fate == Fate::stored ? 1 : 0;
+            changes += outcome->fate == Fate::stored ? 1 : 0;
         }
         return {};
     });
     if (!stored)
         return std::unexpected(std::move(stored.error()));
-    return added;
+    return changes;
 }
 
 } // namespace
@@ -48,7 +58,7 @@ Result<std::int64_t> bring_back_rows(Store& store, const std::string& path) {
     const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return sys::fail_sys(core::cat("open ", path));
-    std::int64_t added = 0;
+    std::int64_t changes = 0;
     std::string buffer;
     std::vector<std::string> lines;
     std::array<char, 65536> chunk;
@@ -65,11 +75,11 @@ Result<std::int64_t> bring_back_rows(Store& store, const std::string& path) {
             auto stored = store_lines(store, lines);
             if (!stored)
                 return stored;
-            added += *stored;
+            changes += *stored;
             lines.clear();
         }
         if (n == 0)
-            return added;
+            return changes;
     }
 }
 

@@ -6,7 +6,7 @@
 #include "core/printable.hpp"
 #include "core/text.hpp"
 #include "memory/contract/contract_call.hpp"
-#include "memory/store/row_reading.hpp"
+#include "memory/store/damage.hpp"
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
@@ -113,23 +113,26 @@ public:
 
     [[nodiscard]] bool leaves_out() const noexcept { return on_damage_ == OnDamage::leave_out; }
 
-    // Rows of `sql` (first column: the row) after the cursor, each through `make`, until there are no more
-    // (true) or the page is full (false).
+    // Rows of `sql` (first column: the row; from parameter 1 on) after the cursor, each through `make`, until
+    // there are no more (true) or the page is full (false).
     template <class Make>
     Result<bool> rows(const std::string& sql, Cursor& cursor, Make make) {
+        const auto* table = stored_tables.at(cursor.kind);
         auto statement = database_.prepare(sql);
         if (!statement)
             return std::unexpected(std::move(statement.error()));
         for (;;) {
-            (*statement)->bind(1, cursor.row);
+            (*statement)->bind(1, cursor.row + 1);
             const ScopedReset reset(**statement);
             for (;;) {
                 auto there = (*statement)->step();
                 if (!there) {
                     if (!leaves_out() || !is_damage(there.error()))
                         return std::unexpected(std::move(there.error()));
-                    const auto last = last_unreadable(**statement, cursor.row);
-                    name(cursor.kind, {"", cursor.row + 1, last, true, there.error().message});
+                    const auto why = there.error().message;
+                    const auto last =
+                        last_unreadable(database_, **statement, cursor.row, top_row(database_, table));
+                    name(cursor.kind, {"", cursor.row + 1, last, true, why});
                     if (last == none_after)
                         return true;
                     cursor.row = last;
@@ -218,6 +221,7 @@ private:
 constexpr std::size_t session_kind = 0;
 constexpr std::size_t episode_kind = 1;
 constexpr std::size_t trace_kind = 2;
+constexpr std::size_t feedback_kind = 3;
 
 // A trace whose session or episode cannot be read, without them.
 Result<std::optional<Trace>> readable_trace(Database& database, Page& page, std::int64_t row) {
@@ -277,37 +281,47 @@ json::object feedback_line(const Statement& row) {
     return line;
 }
 
+// What the lines of a kind are made of; `which` is a condition on its rows.
+std::string columns_of(std::size_t kind, std::string_view which) {
+    if (kind == session_kind)
+        return cat("SELECT ", session_columns, " WHERE ", which);
+    if (kind == feedback_kind)
+        return cat("SELECT row, id, trace_id, episode_id, channel, polarity, magnitude, rationale, raw, ts"
+                   " FROM feedback WHERE ",
+                   which);
+    return cat("SELECT row, id, title, body, status, data, created_at, updated_at, trials FROM ",
+               stored_tables.at(kind), " WHERE ", which);
+}
+
+json::object line_of(std::size_t kind, const Statement& row) {
+    return kind == session_kind    ? session_line(row)
+           : kind == feedback_kind ? feedback_line(row)
+                                   : object_line(kinds.at(kind), row);
+}
+
+constexpr std::string_view from_row = "row>=?1 ORDER BY row";
+
+// One by one where others are read with it: where the session of an episode cannot be, the next episode can.
+Result<void> one_of_kind(Database& database, Page& page, std::size_t kind, std::int64_t row,
+                         std::int64_t known_traces = none_after) {
+    if (kind == trace_kind)
+        return add_trace_line(database, page, row, known_traces);
+    if (kind == episode_kind)
+        return page.one(kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"), row, episode_line);
+    return page.one(kind, columns_of(kind, "row=?1"), row,
+                    [kind](const Statement& there) { return line_of(kind, there); });
+}
+
 Result<bool> rows_of_kind(Database& database, Page& page, Cursor& cursor) {
-    const std::string_view kind = kinds.at(cursor.kind);
-    const auto lines = [&](auto make) {
-        return [&page, &cursor, make](const Statement& row) {
-            return page.add(cursor.kind, row.integer(0), make(row));
-        };
-    };
-    if (kind == "session")
-        return page.rows(cat("SELECT ", session_columns, " WHERE row>?1 ORDER BY row"), cursor,
-                         lines(session_line));
-    // One by one: where the session of an episode cannot be read, the next episode can.
-    if (kind == "episode")
-        return page.rows("SELECT row FROM episodes WHERE row>?1 ORDER BY row", cursor,
+    const auto kind = cursor.kind;
+    if (kind == episode_kind || kind == trace_kind)
+        return page.rows(cat("SELECT row FROM ", stored_tables.at(kind), " WHERE ", from_row), cursor,
                          [&](const Statement& row) {
-                             return page.one(cursor.kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"),
-                                             row.integer(0), episode_line);
+                             return one_of_kind(database, page, kind, row.integer(0), cursor.known_traces);
                          });
-    if (kind == "trace")
-        return page.rows("SELECT row FROM traces WHERE row>?1 ORDER BY row", cursor,
-                         [&](const Statement& row) {
-                             return add_trace_line(database, page, row.integer(0), cursor.known_traces);
-                         });
-    if (kind == "feedback")
-        return page.rows("SELECT row, id, trace_id, episode_id, channel, polarity, magnitude, rationale, "
-                         "raw, ts FROM feedback WHERE"
-                         " row>?1 ORDER BY row",
-                         cursor, lines(feedback_line));
-    return page.rows(cat("SELECT row, id, title, body, status, data, created_at, updated_at, trials FROM ",
-                         stored_tables.at(cursor.kind), " WHERE row>?1 ORDER BY row"),
-                     cursor,
-                     lines([&](const Statement& row) { return object_line(kinds.at(cursor.kind), row); }));
+    return page.rows(columns_of(kind, from_row), cursor, [&](const Statement& row) {
+        return page.add(kind, row.integer(0), line_of(kind, row));
+    });
 }
 
 } // namespace
@@ -348,25 +362,41 @@ Result<ExportPage> export_page(Database& database, const std::string& text, OnDa
     }
 }
 
-Result<SavedRows> save_rows_after(Database& database, const RowMarks& marks, int fd) {
-    SavedRows saved;
+Result<SavedRows> save_unsaved(Database& database, const Unsaved& unsaved, int fd) {
     ExportPage page;
     Page writer(database, page, OnDamage::leave_out);
+    const auto flush = [&] {
+        auto written = sys::write_whole_text(fd, page.lines);
+        page.lines.clear();
+        return written;
+    };
+    for (const auto& id : unsaved.forgotten()) {
+        const auto there = find_trace(database, id);
+        if (there && *there)
+            continue; // brought in again since: it is one of the rows
+        page.lines += cat(core::json_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
+        ++page.count;
+    }
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        // Sessions and episodes of before are in the database.
-        Cursor cursor{kind, marks.at(kind), none_after};
+        // What an episode or a trace stands in was there before, or comes before it.
+        for (const auto row : unsaved.changed(kind)) {
+            if (auto some = one_of_kind(database, writer, kind, row); !some)
+                writer.name(kind, {"", row, row, true, some.error().message});
+            if (page.lines.size() >= export_page_bytes)
+                if (auto written = flush(); !written)
+                    return std::unexpected(std::move(written.error()));
+        }
+        Cursor cursor{kind, unsaved.mark(kind), none_after};
         for (bool finished = false; !finished;) {
             auto some = rows_of_kind(database, writer, cursor);
             if (!some)
                 return std::unexpected(std::move(some.error()));
             finished = *some;
-            if (auto written = sys::write_whole_text(fd, page.lines); !written)
+            if (auto written = flush(); !written)
                 return std::unexpected(std::move(written.error()));
-            page.lines.clear();
         }
     }
-    saved.lines = page.count;
-    return saved;
+    return SavedRows{page.count};
 }
 
 } // namespace holdfast::memory

@@ -175,7 +175,7 @@ Outcome refused(std::string why) {
     if (!(name))                                                                                             \
     return std::unexpected(std::move((name).error()))
 
-Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Cleaner& clean, SameId same_id) {
     Session session;
     session.id = fields.needed("id");
     session.agent = fields.text("agent");
@@ -191,9 +191,9 @@ Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Clean
     if (session.agent.empty())
         session.agent = placeholder_agent;
     HF_TRY(there, find_session(context.database, session.id));
-    if (*there && (*there)->agent != placeholder_agent)
-        return Outcome{Fate::present, ""};
-    if (*there && session.agent == placeholder_agent)
+    // One that a trace only named is described by the first line about it.
+    if (*there && same_id == SameId::kept &&
+        ((*there)->agent != placeholder_agent || session.agent == placeholder_agent))
         return Outcome{Fate::present, ""};
     HF_TRY(put,
            context.database.prepare(
@@ -224,7 +224,7 @@ Result<Session> session_for(WriteContext& context, const std::string& id, std::i
     return session;
 }
 
-Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Cleaner& clean, SameId same_id) {
     const auto id = fields.needed("id");
     const auto session_id = fields.needed("sessionId");
     const auto opened_at = fields.time("openedAt").value_or(0);
@@ -238,12 +238,13 @@ Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Clean
         return Outcome{};
     auto& context = *writing;
     HF_TRY(there, find_episode(context.database, id));
-    if (*there)
+    if (*there && same_id == SameId::kept)
         return Outcome{Fate::present, ""};
     HF_TRY(session, session_for(context, session_id, opened_at));
     HF_TRY(put, context.database.prepare(
                     "INSERT INTO episodes(id, session, opened_at, closed_at, pending_user, turn_key, meta)"
-                    " VALUES(?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7)"));
+                    " VALUES(?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7) ON CONFLICT(id) DO UPDATE SET"
+                    " opened_at=?3, closed_at=nullif(?4, 0), pending_user=?5, turn_key=?6, meta=?7"));
     HF_TRY(done, (*put)
                      ->bind(1, id)
                      .bind(2, session->row)
@@ -253,11 +254,12 @@ Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Clean
                      .bind_or_null(6, turn_key)
                      .bind_or_null(7, meta)
                      .run());
-    ++context.totals.episodes;
+    if (!*there)
+        ++context.totals.episodes;
     return Outcome{};
 }
 
-Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner& clean, SameId same_id) {
     Trace trace;
     trace.id = fields.id();
     trace.session_id = fields.text("sessionId");
@@ -303,7 +305,7 @@ Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner
         trace.id = id_from("tr_", {trace.session_id, trace.episode_id, std::to_string(trace.ts),
                                    trace.user_text, trace.agent_text, trace.tool_calls});
     HF_TRY(there, find_trace(context.database, trace.id));
-    if (*there)
+    if (*there && same_id == SameId::kept)
         return Outcome{Fate::present, ""};
     trace.user_text = clean.text(std::move(trace.user_text));
     trace.agent_text = clean.text(std::move(trace.agent_text));
@@ -322,6 +324,10 @@ Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner
     } else {
         trace.session_row = (*episode)->session_row;
         trace.episode_row = (*episode)->row;
+    }
+    if (*there) {
+        HF_TRY(changed, rewrite_trace(context, **there, trace));
+        return Outcome{*changed ? Fate::stored : Fate::present, ""};
     }
     HF_TRY(inserted, insert_trace(context, trace));
     return Outcome{};
@@ -358,7 +364,8 @@ Result<Outcome> store_feedback(WriteContext* writing, Fields& fields, const Clea
     return *inserted ? Outcome{} : Outcome{Fate::present, ""};
 }
 
-Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fields, const Cleaner& clean) {
+Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fields, const Cleaner& clean,
+                             SameId same_id) {
     StoredObject object;
     object.kind = kind;
     object.id = fields.id();
@@ -379,9 +386,12 @@ Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fie
     if (object.status.empty())
         object.status = "active";
     HF_TRY(there, find_object(context.database, kind, object.id));
-    if (*there)
+    if (*there && same_id == SameId::kept)
         return Outcome{Fate::present, ""};
     HF_TRY(put, put_object(context, object));
+    if (*there) {
+        HF_TRY(counted, set_trials(context, object));
+    }
     return Outcome{};
 }
 
@@ -389,7 +399,8 @@ Result<Outcome> store_object(WriteContext* writing, ObjectKind kind, Fields& fie
 
 namespace {
 
-Result<Outcome> store_or_judge(WriteContext* context, const json::object& record, const Cleaner& clean) {
+Result<Outcome> store_or_judge(WriteContext* context, const json::object& record, const Cleaner& clean,
+                               SameId same_id) {
     Fields fields(record);
     auto type = fields.text("type");
     if (!fields.reason().empty())
@@ -398,19 +409,19 @@ Result<Outcome> store_or_judge(WriteContext* context, const json::object& record
         (record.contains("userText") || record.contains("agentText") || record.contains("text")))
         type = "trace";
     if (type == "trace")
-        return store_trace(context, fields, clean);
+        return store_trace(context, fields, clean, same_id);
     if (type == "session")
-        return store_session(context, fields, clean);
+        return store_session(context, fields, clean, same_id);
     if (type == "episode")
-        return store_episode(context, fields, clean);
+        return store_episode(context, fields, clean, same_id);
     if (type == "feedback")
         return store_feedback(context, fields, clean);
     if (type == "policy")
-        return store_object(context, ObjectKind::policy, fields, clean);
+        return store_object(context, ObjectKind::policy, fields, clean, same_id);
     if (type == "worldModel")
-        return store_object(context, ObjectKind::world_model, fields, clean);
+        return store_object(context, ObjectKind::world_model, fields, clean, same_id);
     if (type == "skill")
-        return store_object(context, ObjectKind::skill, fields, clean);
+        return store_object(context, ObjectKind::skill, fields, clean, same_id);
     if (type.empty())
         return refused("there is no type, and no userText, agentText or text either");
     return refused(
@@ -420,12 +431,13 @@ Result<Outcome> store_or_judge(WriteContext* context, const json::object& record
 
 } // namespace
 
-Result<Outcome> store_record(WriteContext& context, const json::object& record, const Cleaner& clean) {
-    return store_or_judge(&context, record, clean);
+Result<Outcome> store_record(WriteContext& context, const json::object& record, const Cleaner& clean,
+                             SameId same_id) {
+    return store_or_judge(&context, record, clean, same_id);
 }
 
 std::string reason_to_refuse(const json::object& record) {
-    return store_or_judge(nullptr, record, Cleaner(false)).value_or(Outcome{}).reason;
+    return store_or_judge(nullptr, record, Cleaner(false), SameId::kept).value_or(Outcome{}).reason;
 }
 
 } // namespace holdfast::memory

@@ -1,6 +1,7 @@
 #include "memory/transfer/methods.hpp"
 
 #include "core/text.hpp"
+#include "memory/store/aside.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
@@ -102,6 +103,9 @@ void transfer_export(const CallPointer& call) {
                             {"message", in_words(rows)}});
         if (!page->next.empty())
             shown["next"] = page->next;
+        // Who takes this for all there is must hear of it, the later ones, too.
+        else if (const auto aside = kept_aside(call->service().paths().database); !aside.empty())
+            shown["keptAs"] = aside;
         call->answer(std::move(shown));
     });
 }

@@ -10,7 +10,7 @@ namespace holdfast::memory {
 // commit. With stopAtFirst nothing after the first refused record is stored, and `taken` says how many were
 // looked at.
 void transfer_import(const CallPointer& call);
-// {cursor?} -> {lines, count, next?}
+// {cursor?} -> {lines, count, next?, damaged?, keptAs?}
 void transfer_export(const CallPointer& call);
 // {rebuild?} -> {sound, problems:[…], indexSound, indexRepaired, rebuilding?}
 void core_check(const CallPointer& call);

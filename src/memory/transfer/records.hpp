@@ -24,8 +24,14 @@ struct Outcome {
     std::string reason; // why it was refused
 };
 
+// What becomes of a row of the same id that is there.
+enum class SameId : std::uint8_t {
+    kept,    // whatever the record says of it
+    replaced // by what the record says; `present` when that is what is there. Feedback never changes
+};
 // Stores one record. An error is of the store, and ends the transaction; a record that is off is an outcome.
-Result<Outcome> store_record(WriteContext& context, const boost::json::object& record, const Cleaner& clean);
+Result<Outcome> store_record(WriteContext& context, const boost::json::object& record, const Cleaner& clean,
+                             SameId same_id = SameId::kept);
 
 // Why a record of that kind would be refused; empty: it would not. Nothing is stored.
 std::string reason_to_refuse(const boost::json::object& record);
@@ -60,9 +66,10 @@ enum class OnDamage : std::uint8_t {
 Result<ExportPage> export_page(Database& database, const std::string& cursor,
                                OnDamage on_damage = OnDamage::stop);
 
-// The rows after `marks` that can be read, into a file.
-Result<SavedRows> save_rows_after(Database& database, const RowMarks& marks, int fd);
-// The other way: the lines of such a file into the store; how many were new. Those that are off are left out.
+// What of it can be read, into a file (log_loss.hpp says what is in it).
+Result<SavedRows> save_unsaved(Database& database, const Unsaved& unsaved, int fd);
+// The other way: the lines of such a file into the store; how many changed it. Those that are off are left
+// out.
 Result<std::int64_t> bring_back_rows(Store& store, const std::string& path);
 
 // How many bytes of lines a page has before it is closed.

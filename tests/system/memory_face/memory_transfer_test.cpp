@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 namespace holdfast::harness {
@@ -265,100 +264,6 @@ TEST_F(MemoryFace, an_import_survives_the_death_of_the_owner) {
     ASSERT_TRUE(report);
     EXPECT_NE(report->find("\"complete\":true"), std::string::npos) << *report;
     EXPECT_EQ(as_json({"status"}).at("health").at("counts").at("traces").as_int64(), count);
-}
-
-// A store of our own that is damaged in the middle: what stands before and behind the damage comes over.
-TEST_F(MemoryFace, a_damaged_store_gives_what_can_still_be_read) {
-    std::string all;
-    constexpr int count = 3000;
-    for (int i = 0; i < count; ++i)
-        all += "{\"ts\":" + std::to_string(1000 + i) + ",\"userText\":\"row " + std::to_string(i) + " " +
-               std::string(300, 'x') + "\"}\n";
-    ASSERT_TRUE(memory({"import", "-"}, all).status.exited_with(0));
-    auto bytes = read_file(file("memory/data/memory.db")).value();
-    const auto middle = bytes.find("row 1500 ");
-    ASSERT_NE(middle, std::string::npos);
-    std::memset(bytes.data() + middle / 4096 * 4096, 0xa5, 4096);
-    const auto damaged = write("damaged.db", bytes);
-    const auto report = memory({"import", damaged, "--home", file("rescued"), "--json"});
-    EXPECT_FALSE(report.status.exited_with(0)); // it says that this was not all
-    EXPECT_NE(report.err.find("damaged"), std::string::npos) << report.err;
-    // What check and export say leads to just that.
-    std::filesystem::create_directories(file("broken/data"));
-    std::filesystem::copy_file(damaged, file("broken/data/memory.db"));
-    for (const char* command : {"check", "export"}) {
-        const auto told = memory({command, "--home", file("broken")});
-        EXPECT_FALSE(told.status.exited_with(0));
-        EXPECT_NE(told.err.find("holdfast memory import " + file("broken/data/memory.db") + " --home"),
-                  std::string::npos)
-            << told.err;
-    }
-    const auto stored =
-        as_json({"status", "--home", file("rescued")}).at("health").at("counts").at("traces").as_int64();
-    EXPECT_GT(stored, count - 200);
-    EXPECT_LT(stored, count);
-    EXPECT_EQ(
-        as_json({"search", "row 2999", "--home", file("rescued"), "-n", "1"}).at("hits").as_array().size(),
-        1U);
-}
-
-// Bytes flipped in the pages of a home: what is exported can be imported, what is not is named, and a search
-// answers with the rest. The rows are numbered from 1 in the store, and from 0 in their text.
-TEST_F(MemoryFace, an_export_of_a_damaged_store_names_what_is_missing_and_can_be_imported) {
-    std::string all;
-    constexpr int count = 3000;
-    for (int i = 0; i < count; ++i)
-        all += "{\"ts\":" + std::to_string(1000 + i) + ",\"userText\":\"row " + std::to_string(i) + " " +
-               std::string(300, 'x') + "\"}\n";
-    ASSERT_TRUE(memory({"import", "-"}, all).status.exited_with(0));
-    const auto sound = memory({"export", file("sound.jsonl")});
-    EXPECT_TRUE(sound.status.exited_with(0)) << sound.err; // negative control
-    const auto database = file("memory/data/memory.db");
-    auto bytes = read_file(database).value();
-    const auto middle = bytes.find("row 1500 ");
-    const auto flipped = bytes.find("row 700 ");
-    ASSERT_NE(middle, std::string::npos);
-    ASSERT_NE(flipped, std::string::npos);
-    std::memset(bytes.data() + middle / 4096 * 4096, 0xa5, 4096);
-    std::memset(bytes.data() + flipped + 8, 0xff, 4);
-    std::filesystem::remove_all(file("memory/data/index")); // so that every row is read again
-    ASSERT_TRUE(write_file(database, bytes));
-
-    const auto found = memory({"search", "row", "2999", "-n", "1"});
-    EXPECT_TRUE(found.status.exited_with(0)) << found.err;
-    EXPECT_NE(found.out.find("row 2999"), std::string::npos) << "what is behind the damage is found";
-    EXPECT_NE(found.err.find("table traces, rows "), std::string::npos) << found.err;
-
-    const auto done = memory({"export", file("out.jsonl")});
-    EXPECT_TRUE(done.status.exited_with(65)) << done.err;
-    EXPECT_NE(done.err.find("table traces, row 701: exported, but (bytes that are not UTF-8"),
-              std::string::npos)
-        << done.err;
-    EXPECT_NE(done.err.find("table traces, rows "), std::string::npos) << done.err;
-    const auto imported = memory({"import", file("out.jsonl"), "--home", file("second")});
-    EXPECT_TRUE(imported.status.exited_with(0)) << imported.err;
-    const auto stored =
-        as_json({"status", "--home", file("second")}).at("health").at("counts").at("traces").as_int64();
-    // A page has about a dozen of these rows, and only its rows are missing.
-    EXPECT_GT(stored, count - 20);
-    EXPECT_LT(stored, count);
-    const auto again = memory({"export", "--home", file("second")});
-    EXPECT_TRUE(again.status.exited_with(0)) << again.err;
-}
-
-// An owner that takes the question and never gets on: the command ends, and says what it waited for.
-TEST_F(MemoryFace, a_command_gives_up_on_an_owner_that_gets_no_further) {
-    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
-    // Not the helper, but something that takes lines and gives none.
-    const auto silent = write("silent", "#!/bin/sh\nwhile read -r line; do :; done\n");
-    ASSERT_EQ(::chmod(silent.c_str(), 0700), 0);
-    auto spec = home.command({"memory", "search", "one", "--timeout", "300ms"});
-    spec.env.push_back("HOLDFAST_MEMORY=" + silent);
-    const auto done = run_to_end(spec, Deadline::in(patience));
-    ASSERT_TRUE(done) << done.error().message;
-    EXPECT_TRUE(done->status.exited_with(75)) << done->err;
-    EXPECT_NE(done->err.find("waited 300 ms for the memory at"), std::string::npos) << done->err;
-    EXPECT_NE(done->err.find("--timeout"), std::string::npos) << done->err;
 }
 
 TEST_F(MemoryFace, what_is_wrong_with_a_home_or_a_file_is_named_with_the_way_out) {
