@@ -5,7 +5,7 @@
 #include "memory/store/rows.hpp"
 #include "memory/text/dates.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 namespace {
 
 using namespace holdfast::memory;
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 struct Sums {
     std::array<double, 3> recall{};

@@ -17,7 +17,7 @@ namespace {
 
 using test::MemoryProcess;
 using test::TempHome;
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 double resident_mb(int pid) {
     const auto status = TempHome::read_path("/proc/" + std::to_string(pid) + "/status");

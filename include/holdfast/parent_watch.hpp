@@ -24,7 +24,7 @@
 #pragma once
 
 #include "holdfast/result.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 
 #include <functional>
 #include <memory>

@@ -1,10 +1,8 @@
 #include "capi/json_out.hpp"
 
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 
 namespace holdfast::capi {
-
-namespace json = boost::json;
 
 json::array to_array(const std::vector<Leftover>& leftovers) {
     json::array out;
@@ -31,7 +29,7 @@ json::object to_object(const SlotInfo& info) {
         {"done", info.progress_done}, {"total", info.progress_total}, {"age_ms", info.progress_age.count()}};
     out["age_ms"] = info.age.count();
     out["since_unix_ms"] = info.since_unix_ms;
-    out["argv"] = core::to_array(info.argv);
+    out["argv"] = json::to_array(info.argv);
     out["address"] = info.address;
     out["session"] = info.session;
     out["version"] = info.version;
@@ -60,7 +58,7 @@ json::object to_object(const Registered& entry) {
     out["label"] = entry.label;
     out["session"] = entry.session;
     out["task"] = entry.task;
-    out["argv"] = core::to_array(entry.argv);
+    out["argv"] = json::to_array(entry.argv);
     out["pid"] = entry.pid;
     out["alive"] = entry.alive;
     out["adopted"] = entry.adopted;

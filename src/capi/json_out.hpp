@@ -2,10 +2,10 @@
 #pragma once
 
 #include "holdfast/registry.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 #include "holdfast/supervisor.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <string>
 #include <vector>

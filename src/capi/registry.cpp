@@ -2,7 +2,7 @@
 #include "capi/border.h"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 #include "holdfast/parent_watch.hpp"
 
 using namespace holdfast;
@@ -43,7 +43,7 @@ Result<StopOptions> read_stop(const hf_options* options) {
 
 hf_error give(const boost::json::value& value, char** json) {
     if (json != nullptr)
-        *json = copy_out(core::as_utf8(boost::json::serialize(value)));
+        *json = copy_out(base::as_utf8(boost::json::serialize(value)));
     return HF_OK;
 }
 

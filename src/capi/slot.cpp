@@ -1,7 +1,7 @@
 // Slots for C.
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;
@@ -59,7 +59,7 @@ hf_error hf_slot_acquire(const hf_options* options, hf_slot** out, char** attach
             return HF_OK;
         }
         if (attached != nullptr)
-            *attached = copy_out(core::as_utf8(boost::json::serialize(to_object(got->attached_to))));
+            *attached = copy_out(base::as_utf8(boost::json::serialize(to_object(got->attached_to))));
         *out = nullptr;
         return HF_OK;
     });
@@ -119,7 +119,7 @@ hf_error hf_slot_query(const char* directory, const char* name, char** json) {
         auto info = query(location_of(directory, name));
         if (!info)
             return failed(info.error());
-        *json = copy_out(core::as_utf8(boost::json::serialize(to_object(*info))));
+        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(*info))));
         return HF_OK;
     });
 }
@@ -132,7 +132,7 @@ hf_error hf_slot_list(const char* directory, char** json) {
         boost::json::array out;
         for (const SlotInfo& info : *all)
             out.push_back(to_object(info));
-        *json = copy_out(core::as_utf8(boost::json::serialize(out)));
+        *json = copy_out(base::as_utf8(boost::json::serialize(out)));
         return HF_OK;
     });
 }
@@ -165,7 +165,7 @@ hf_error hf_slot_wait(const char* directory, const char* name, const char* what,
                              timeout(timeout_ms), cancel_fd);
         if (!info)
             return failed(info.error());
-        *json = copy_out(core::as_utf8(boost::json::serialize(to_object(*info))));
+        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(*info))));
         return HF_OK;
     });
 }

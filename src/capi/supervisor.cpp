@@ -2,7 +2,7 @@
 #include "capi/handles.hpp"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;
@@ -107,7 +107,7 @@ hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json) {
             one["key"] = key;
             out.push_back(std::move(one));
         }
-        *json = copy_out(core::as_utf8(boost::json::serialize(out)));
+        *json = copy_out(base::as_utf8(boost::json::serialize(out)));
         return HF_OK;
     });
 }
@@ -139,7 +139,7 @@ hf_error hf_hold_wait_ready(hf_hold* hold, int64_t timeout_ms, uint64_t* generat
 
 hf_error hf_hold_status(hf_hold* hold, char** json) {
     return guarded([&] {
-        *json = copy_out(core::as_utf8(boost::json::serialize(to_object(hold->hold.status()))));
+        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(hold->hold.status()))));
         return HF_OK;
     });
 }

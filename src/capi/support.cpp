@@ -1,6 +1,6 @@
 #include "capi/support.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -102,7 +102,7 @@ bool OptionReader::has(std::string_view name) const {
 
 void OptionReader::complain(std::string_view name, std::string_view given) {
     if (complaint_.empty())
-        complaint_ = core::cat("the option ", name, " cannot be \"", given, "\"");
+        complaint_ = base::cat("the option ", name, " cannot be \"", given, "\"");
 }
 
 Result<void> OptionReader::finish() const {
@@ -117,9 +117,9 @@ Result<void> OptionReader::finish() const {
                 return;
             const auto at = known_.find(name);
             if (at == known_.end())
-                wrong = core::cat("there is no option \"", name, "\" here");
+                wrong = base::cat("there is no option \"", name, "\" here");
             else if (!at->second.starts_with(kind)) // a flag is a number
-                wrong = core::cat("the option ", name, " takes ", at->second, ", not ", kind);
+                wrong = base::cat("the option ", name, " takes ", at->second, ", not ", kind);
         }
     };
     check(options_->texts, text_kind);

@@ -5,7 +5,7 @@
 #include "capi/border.h"
 #include "holdfast.h"
 #include "holdfast/result.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 
 #include <chrono>
 #include <concepts>

@@ -9,7 +9,7 @@
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/slots.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::cli {
 
@@ -20,11 +20,11 @@ int completion_command(const Arguments& arguments) {
         return print_names(std::span(arguments.words).subspan(1));
     if (arguments.words.size() > 1)
         return fail_with({.code = Errc::invalid_argument,
-                          .message = core::cat("\"", arguments.words[1], "\" is one word too many")});
+                          .message = base::cat("\"", arguments.words[1], "\" is one word too many")});
     std::string text = completion(arguments.words[0]);
     if (text.empty())
         return fail_with({.code = Errc::invalid_argument,
-                          .message = core::cat("there is no completion for \"", arguments.words[0],
+                          .message = base::cat("there is no completion for \"", arguments.words[0],
                                                "\"; use bash, zsh or fish")});
     return answer_bytes(text);
 }
@@ -34,7 +34,7 @@ int manual_command(const Arguments&) {
 }
 
 int version_command(const Arguments&) {
-    return answer(core::cat("holdfast ", HOLDFAST_VERSION, '\n'));
+    return answer(base::cat("holdfast ", HOLDFAST_VERSION, '\n'));
 }
 
 int help_command(const Arguments& arguments) {
@@ -46,11 +46,11 @@ int help_command(const Arguments& arguments) {
         return answer(group_overview(name));
     }
     if (arguments.words.size() == 2)
-        name += core::cat(' ', arguments.words[1]);
+        name += base::cat(' ', arguments.words[1]);
     const Command* command = find_command(name);
     if (!command)
         return fail_with({.code = Errc::invalid_argument,
-                          .message = core::cat("there is no command \"", name, "\"; see: holdfast --help")});
+                          .message = base::cat("there is no command \"", name, "\"; see: holdfast --help")});
     return answer(help_of(*command));
 }
 

@@ -1,13 +1,13 @@
 // Shell completion from the table of commands. Commands of two words are a group: the first word is offered
 // first, then the words of that group.
 #include "cli/manual.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -2,10 +2,11 @@
 // anything.
 #include "cli/manual.hpp"
 
+#include "holdfast/slot.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
 
@@ -47,7 +48,7 @@ Typed read_typed(std::span<const std::string> words) {
     return out;
 }
 
-void add_helpers(std::set<std::string>& out, const core::Places& places, bool with_log) {
+void add_helpers(std::set<std::string>& out, const places::Places& places, bool with_log) {
     auto helpers = registry::list_helpers(places.helpers, {.measure = false, .with_history = false});
     if (!helpers)
         return;
@@ -86,8 +87,8 @@ int print_names(std::span<const std::string> words) {
     }
     std::string text;
     for (const std::string& name : names)
-        if (!name.empty() && core::printable(name) == name) // one a line, and nothing that steers a terminal
-            text += core::cat(name, '\n');
+        if (!name.empty() && base::printable(name) == name) // one a line, and nothing that steers a terminal
+            text += base::cat(name, '\n');
     return answer(text);
 }
 

@@ -3,7 +3,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "doctor/doctor.hpp"
 
 #include <charconv>
@@ -33,7 +33,7 @@ Result<doctor::ExamineOptions> look_where(const Arguments& arguments) {
         auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
         if (error != std::errc{} || end != text->data() + text->size() || pid <= 0)
             return fail(Errc::invalid_argument,
-                        core::cat("--under needs the number of a process, not \"", *text, "\""));
+                        base::cat("--under needs the number of a process, not \"", *text, "\""));
         out.under = pid;
     }
     auto window = duration_option(arguments, "window");

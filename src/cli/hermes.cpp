@@ -3,13 +3,13 @@
 #include "cli/exit_codes.hpp"
 #include "cli/hermes_folder.hpp"
 #include "cli/print.hpp"
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
-#include "core/yaml_key.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "config_edit/yaml_key.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
-#include "sys/user_places.hpp"
+#include "places/user_places.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -21,11 +21,11 @@
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 namespace {
 
-constexpr core::YamlKey provider_key{.section = "memory", .key = "provider"};
+constexpr config_edit::YamlKey provider_key{.section = "memory", .key = "provider"};
 constexpr std::string_view provider_name = "holdfast";
 
 constexpr Option options[] = {
@@ -66,7 +66,7 @@ std::string home_of_all_profiles(const std::string& home) {
 
 Result<Places> find_places(const Arguments& arguments) {
     const char* from_environment = std::getenv("HERMES_HOME");
-    const std::string user = sys::home_directory();
+    const std::string user = places::home_directory();
     std::string home;
     if (auto given = arguments.value("home"))
         home = *given;
@@ -129,7 +129,7 @@ int install(const Places& places, const Arguments& arguments) {
     if (!before)
         return fail_with(before.error());
     // Before anything is changed: can the configuration be?
-    auto after = core::yaml_with(before->text, provider_key, provider_name);
+    auto after = config_edit::yaml_with(before->text, provider_key, provider_name);
     if (!after)
         return fail_with(about(places.config, after.error()));
     const bool was_there = is_our_plugin(places.plugin);
@@ -158,12 +158,12 @@ Result<std::string> undo(const Places& places) {
         return std::unexpected(before.error());
     if (!now->there)
         return "there is no configuration to undo";
-    auto provider = core::yaml_value(now->text, provider_key);
+    auto provider = config_edit::yaml_value(now->text, provider_key);
     if (!provider)
         return std::unexpected(about(places.config, provider.error()));
     if (provider->value_or("") != provider_name)
         return cat(places.config, " names another provider and stays as it is");
-    auto written = core::yaml_with(before->text, provider_key, provider_name);
+    auto written = config_edit::yaml_with(before->text, provider_key, provider_name);
     if (written && *written == now->text && *written != before->text) {
         if (before->there) {
             if (auto done = write_file_of_others(places.config, before->text); !done)
@@ -174,11 +174,11 @@ Result<std::string> undo(const Places& places) {
         ::unlink(places.config.c_str());
         return cat(places.config, " is gone, as there was none before");
     }
-    auto before_value = core::yaml_value(before->text, provider_key);
+    auto before_value = config_edit::yaml_value(before->text, provider_key);
     std::string former = before_value ? before_value->value_or("") : "";
     bool restore = !former.empty() && former != provider_name;
-    auto text = restore ? core::yaml_with(now->text, provider_key, former)
-                        : core::yaml_without(now->text, provider_key);
+    auto text = restore ? config_edit::yaml_with(now->text, provider_key, former)
+                        : config_edit::yaml_without(now->text, provider_key);
     if (!text)
         return std::unexpected(about(places.config, text.error()));
     if (auto done = write_file_of_others(places.config, *text); !done)
@@ -231,14 +231,13 @@ int status(const Places& places, bool as_json) {
     auto config = read_file_of_others(places.config);
     if (!config)
         return fail_with(config.error());
-    auto provider = core::yaml_value(config->text, provider_key);
+    auto provider = config_edit::yaml_value(config->text, provider_key);
     std::string named = provider ? provider->value_or("") : "";
     bool active = there && missing.empty() && named == provider_name;
     auto waiting = count_waiting(places.data + "/queue");
     auto slot = query({.directory = places.data + "/memory", .name = "memory"});
     bool owned = slot && slot->state == SlotState::owned;
     if (as_json) {
-        namespace json = boost::json;
         json::object out{{"home", places.home},
                          {"active", active},
                          {"plugin",
@@ -256,7 +255,7 @@ int status(const Places& places, bool as_json) {
                          {"refused_turns", waiting.refused}};
         if (!provider)
             out["config"].as_object()["problem"] = provider.error().message;
-        print(core::printable_json(json::serialize(out)) + "\n");
+        print(base::printable_json(json::serialize(out)) + "\n");
         return active ? exit_ok : exit_not_running;
     }
     print(cat("home:    ", places.home, '\n'));

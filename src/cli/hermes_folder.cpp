@@ -1,7 +1,7 @@
 #include "cli/hermes_folder.hpp"
 
-#include "core/text.hpp"
-#include "core/yaml_key.hpp"
+#include "base/text.hpp"
+#include "config_edit/yaml_key.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -20,7 +20,7 @@
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include "cli/print.hpp"
 #include "cli/returning_directory.hpp"
 #include "cli/settings.hpp"
-#include "core/printable.hpp"
-#include "core/terminal_text.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
 #include "registry/events.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
@@ -46,21 +46,21 @@ std::string clock_text(std::int64_t unix_ms) {
     std::array<char, 32> text{};
     std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
     std::string ms = std::to_string(unix_ms % 1000);
-    return core::cat(std::string_view(text.data()), '.', std::string(3 - ms.size(), '0'), ms);
+    return base::cat(std::string_view(text.data()), '.', std::string(3 - ms.size(), '0'), ms);
 }
 
 std::string event_text(const registry::Event& event) {
-    std::string out = core::cat(clock_text(event.unix_ms), "  ", core::printable(event.type),
+    std::string out = base::cat(clock_text(event.unix_ms), "  ", base::printable(event.type),
                                 std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
     if (!event.id.empty())
-        out += core::printable(event.id) + "  ";
-    out += core::printable(event.label);
+        out += base::printable(event.id) + "  ";
+    out += base::printable(event.label);
     if (event.pid)
-        out += core::cat("  pid ", event.pid);
+        out += base::cat("  pid ", event.pid);
     if (event.status)
-        out += core::cat("  status ", *event.status);
+        out += base::cat("  status ", *event.status);
     if (!event.reason.empty())
-        out += core::cat("  (", core::printable(event.reason), ')');
+        out += base::cat("  (", base::printable(event.reason), ')');
     return out + "\n";
 }
 
@@ -150,7 +150,7 @@ Result<Log> find_log(const Arguments& arguments) {
     if (runs_without)
         return fail(
             Errc::not_found,
-            core::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
+            base::cat("\"", word, "\" was not started with --log, so its stderr went to its host only"));
     const registry::EventLog log(places->events);
     if (auto ok = log.check_readable(); !ok)
         return std::unexpected(ok.error());
@@ -158,14 +158,14 @@ Result<Log> find_log(const Arguments& arguments) {
     for (auto event = events.rbegin(); event != events.rend(); ++event) {
         if (event->id.empty() || (event->label != word && !(word.size() >= 4 && event->id.starts_with(word))))
             continue;
-        std::string path = core::cat(registry::log_directory(*places), '/', event->id, ".log");
+        std::string path = base::cat(registry::log_directory(*places), '/', event->id, ".log");
         if (::access(path.c_str(), R_OK) == 0)
             return Log{.path = path, .writer = std::nullopt};
         if (errno != ENOENT)
-            return sys::fail_sys(core::cat("read the log ", path));
+            return sys::fail_sys(base::cat("read the log ", path));
     }
     return fail(Errc::not_found,
-                core::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
+                base::cat("there is no log of \"", word, "\"; logs are kept of helpers run with --log"));
 }
 
 } // namespace
@@ -186,7 +186,7 @@ int logs_command(const Arguments& arguments) {
     const std::string newest = sys::read_small_file(log->path, most_shown).value_or("");
     // A pipe or a file gets what the helper wrote; on a terminal it could steer what the reader sees and
     // types.
-    core::TerminalText terminal;
+    base::TerminalText terminal;
     const bool as_text = stdout_is_terminal() && !arguments.has("raw");
     const auto show = [&](std::string& pending) {
         std::string piece = std::exchange(pending, {});
@@ -210,8 +210,8 @@ int events_command(const Arguments& arguments) {
         return fail_with(ok.error());
     bool as_json = arguments.has("json");
     auto show = [as_json](const registry::Event& event) {
-        return as_json ? core::printable_json(registry::to_json_line(event))
-                       : core::printable_lines(event_text(event));
+        return as_json ? base::printable_json(registry::to_json_line(event))
+                       : base::printable_lines(event_text(event));
     };
     std::uint64_t size = 0; // of what is shown here: the rest is for who follows
     std::string text;

@@ -2,7 +2,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
@@ -17,7 +17,7 @@
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 Result<LineSource> LineSource::open(const std::string& path) {
     LineSource source;

@@ -1,8 +1,8 @@
 #include "cli/manual.hpp"
 
 #include "cli/print.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 
@@ -36,10 +36,10 @@ constexpr std::pair<int, std::string_view> exit_codes[] = {
 };
 
 std::string option_left(const Option& option) {
-    std::string out = option.letter ? core::cat('-', option.letter, ", ") : std::string("    ");
-    out += core::cat("--", option.name);
+    std::string out = option.letter ? base::cat('-', option.letter, ", ") : std::string("    ");
+    out += base::cat("--", option.name);
     if (!option.value.empty())
-        out += core::cat(' ', option.value);
+        out += base::cat(' ', option.value);
     return out;
 }
 
@@ -51,8 +51,8 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
         std::size_t end = std::min(text.find(' '), text.size());
         std::string_view word = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (column && column + 1 + core::shown_width(word) > width) {
-            out += core::cat('\n', std::string(indent, ' '));
+        if (column && column + 1 + base::shown_width(word) > width) {
+            out += base::cat('\n', std::string(indent, ' '));
             column = 0;
         }
         if (column) {
@@ -60,7 +60,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
             ++column;
         }
         out += word;
-        column += core::shown_width(word);
+        column += base::shown_width(word);
     }
     return out;
 }
@@ -68,13 +68,13 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
 std::string options_text(std::span<const Option> options) {
     std::string out;
     for (const Option& option : options) {
-        std::string left = core::cat("  ", option_left(option));
+        std::string left = base::cat("  ", option_left(option));
         constexpr std::size_t column = 32;
         if (left.size() + 1 < column)
             left.append(column - left.size(), ' ');
         else
-            left += core::cat('\n', std::string(column, ' '));
-        out += core::cat(left, wrapped(option.help, column, 56), '\n');
+            left += base::cat('\n', std::string(column, ' '));
+        out += base::cat(left, wrapped(option.help, column, 56), '\n');
     }
     return out;
 }
@@ -107,24 +107,24 @@ std::string roff_options(std::span<const Option> options) {
     for (const Option& option : options) {
         out += ".TP\n";
         if (option.letter)
-            out += core::cat("\\fB\\-", option.letter, "\\fR, ");
-        out += core::cat("\\fB\\-\\-", roff(option.name), "\\fR");
+            out += base::cat("\\fB\\-", option.letter, "\\fR, ");
+        out += base::cat("\\fB\\-\\-", roff(option.name), "\\fR");
         if (!option.value.empty())
-            out += core::cat(" \\fI", roff(option.value), "\\fR");
-        out += core::cat('\n', roff(option.help), '\n');
+            out += base::cat(" \\fI", roff(option.value), "\\fR");
+        out += base::cat('\n', roff(option.help), '\n');
     }
     return out;
 }
 
 std::string listed(std::string_view name, std::string_view summary) {
-    return core::cat("  ", name, std::string(14 - std::min<std::size_t>(13, core::shown_width(name)), ' '),
+    return base::cat("  ", name, std::string(14 - std::min<std::size_t>(13, base::shown_width(name)), ' '),
                      summary, '\n');
 }
 
 } // namespace
 
 std::string overview() {
-    std::string out = core::cat("holdfast ", HOLDFAST_VERSION, "\n\n", wrapped(purpose, 0, 78),
+    std::string out = base::cat("holdfast ", HOLDFAST_VERSION, "\n\n", wrapped(purpose, 0, 78),
                                 "\n\nusage: holdfast COMMAND [OPTIONS]\n\n");
     std::string_view group;
     for (const Command& command : commands()) {
@@ -132,7 +132,7 @@ std::string overview() {
         if (first != command.name) { // a group has one line here, and an overview of its own
             if (first != group)
                 out += listed(
-                    core::cat(first, " …"),
+                    base::cat(first, " …"),
                     "Agent memory: serve it, search it, bring it in and out; see: holdfast memory --help");
             group = first;
             continue;
@@ -148,40 +148,40 @@ std::string overview() {
 }
 
 std::string group_overview(std::string_view group) {
-    std::string out = core::cat("usage: holdfast ", group, " COMMAND [OPTIONS]\n\n");
+    std::string out = base::cat("usage: holdfast ", group, " COMMAND [OPTIONS]\n\n");
     for (const Command& command : commands())
-        if (command.name.starts_with(core::cat(group, ' ')))
+        if (command.name.starts_with(base::cat(group, ' ')))
             out += listed(command.name.substr(group.size() + 1), command.summary);
-    return out + core::cat("\nHelp for one command: holdfast ", group, " COMMAND --help\n");
+    return out + base::cat("\nHelp for one command: holdfast ", group, " COMMAND --help\n");
 }
 
 std::string help_of(const Command& command) {
     std::string out =
-        core::cat("usage: holdfast ", command.name, ' ', command.usage, "\n\n", command.summary, ".\n");
+        base::cat("usage: holdfast ", command.name, ' ', command.usage, "\n\n", command.summary, ".\n");
     std::string_view rest = command.details;
     while (!rest.empty()) {
         std::size_t end = std::min(rest.find('\n'), rest.size());
-        out += core::cat('\n', wrapped(rest.substr(0, end), 0, 78), '\n');
+        out += base::cat('\n', wrapped(rest.substr(0, end), 0, 78), '\n');
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    out += core::cat("\nOptions:\n", options_text(command.options), options_text(common_options()));
+    out += base::cat("\nOptions:\n", options_text(command.options), options_text(common_options()));
     return out;
 }
 
 std::string manual_page() {
-    std::string out = core::cat(".TH HOLDFAST 1 \"\" \"holdfast ", HOLDFAST_VERSION,
+    std::string out = base::cat(".TH HOLDFAST 1 \"\" \"holdfast ", HOLDFAST_VERSION,
                                 "\" \"User Commands\"\n.SH NAME\nholdfast \\- keep helper processes: one "
                                 "where one is wanted, none when nobody holds it\n.SH SYNOPSIS\n");
     for (const Command& command : commands())
-        out += core::cat(".B holdfast ", roff(command.name), "\n", roff(command.usage), "\n.br\n");
-    out += core::cat(".SH DESCRIPTION\n", roff(purpose), "\n.SH COMMANDS\n");
+        out += base::cat(".B holdfast ", roff(command.name), "\n", roff(command.usage), "\n.br\n");
+    out += base::cat(".SH DESCRIPTION\n", roff(purpose), "\n.SH COMMANDS\n");
     for (const Command& command : commands()) {
-        out += core::cat(".SS holdfast ", roff(command.name), ' ', roff(command.usage), '\n',
+        out += base::cat(".SS holdfast ", roff(command.name), ' ', roff(command.usage), '\n',
                          roff(command.summary), ".\n");
         std::string_view rest = command.details;
         while (!rest.empty()) {
             std::size_t end = std::min(rest.find('\n'), rest.size());
-            out += core::cat(".PP\n", roff(rest.substr(0, end)), '\n');
+            out += base::cat(".PP\n", roff(rest.substr(0, end)), '\n');
             rest.remove_prefix(std::min(end + 1, rest.size()));
         }
         out += roff_options(command.options);
@@ -190,7 +190,7 @@ std::string manual_page() {
     out += ".SH EXIT STATUS\n.PP\nA command run by \\fBholdfast run\\fR keeps its own exit status, 128+n for "
            "signal n. Holdfast's own:\n";
     for (auto [code, meaning] : exit_codes)
-        out += core::cat(".TP\n.B ", code, '\n', roff(meaning), '\n');
+        out += base::cat(".TP\n.B ", code, '\n', roff(meaning), '\n');
     out += ".SH ENVIRONMENT\n.TP\n.B HOLDFAST_HOME\nmoves all files below this directory (run/, state/, "
            "config/)\n"
            ".TP\n.B HOLDFAST_PROFILE\nthe profile, when \\-\\-profile is not given\n"

@@ -5,7 +5,7 @@
 
 #include "cli/options.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <optional>
 #include <span>

@@ -4,10 +4,10 @@
 #include "cli/memory_client.hpp"
 #include "cli/memory_text.hpp"
 #include "cli/print.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_text.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -39,49 +38,49 @@ std::string field_line(const char* name, const std::string& value) {
         return "";
     std::string padded(name);
     padded.resize(10, ' ');
-    return cat(padded, core::printable(value), '\n');
+    return cat(padded, base::printable(value), '\n');
 }
 
 std::string part(const char* name, const std::string& text) {
-    return text.empty() ? "" : cat('\n', name, ":\n", core::printable_lines(text), '\n');
+    return text.empty() ? "" : cat('\n', name, ":\n", base::printable_lines(text), '\n');
 }
 
 std::string said_by(const json::object& trace, bool user) {
-    const auto kind = core::text_field(trace, "kind");
+    const auto kind = json::text_field(trace, "kind");
     if (user)
         return kind == "note" ? "note" : kind == "subagent" ? "task" : "user";
     return kind == "subagent" ? "result" : "agent";
 }
 
 std::string what_was_said(const json::object& trace) {
-    return cat(part(said_by(trace, true).c_str(), core::text_field(trace, "userText")),
-               part(said_by(trace, false).c_str(), core::text_field(trace, "agentText")));
+    return cat(part(said_by(trace, true).c_str(), json::text_field(trace, "userText")),
+               part(said_by(trace, false).c_str(), json::text_field(trace, "agentText")));
 }
 
 std::string tool_calls(const json::object& trace) {
     std::string text;
     if (const auto* calls = trace.if_contains("toolCalls"); calls != nullptr && calls->is_array())
         for (const auto& call : calls->get_array())
-            text += cat('\n', "tool: ", core::printable(core::json_text(call)), '\n');
+            text += cat('\n', "tool: ", base::printable(json::json_text(call)), '\n');
     return text;
 }
 
 std::string one_trace(const json::object& trace) {
     std::string tags;
-    for (const auto& tag : core::texts_field(trace, "tags"))
+    for (const auto& tag : json::texts_field(trace, "tags"))
         tags += cat(tags.empty() ? "" : ", ", tag);
-    return cat(field_line("id", core::text_field(trace, "id")),
-               field_line("when", moment(core::integer_field(trace, "ts"))),
-               field_line("session", core::text_field(trace, "sessionId")),
-               field_line("episode", core::text_field(trace, "episodeId")), field_line("tags", tags),
+    return cat(field_line("id", json::text_field(trace, "id")),
+               field_line("when", moment(json::integer_field(trace, "ts"))),
+               field_line("session", json::text_field(trace, "sessionId")),
+               field_line("episode", json::text_field(trace, "episodeId")), field_line("tags", tags),
                what_was_said(trace), tool_calls(trace));
 }
 
 std::string one_object(const json::object& object) {
-    return cat(field_line("id", core::text_field(object, "id")),
-               field_line("status", core::text_field(object, "status")),
-               field_line("title", core::text_field(object, "title")),
-               part("text", core::text_field(object, "body")));
+    return cat(field_line("id", json::text_field(object, "id")),
+               field_line("status", json::text_field(object, "status")),
+               field_line("title", json::text_field(object, "title")),
+               part("text", json::text_field(object, "body")));
 }
 
 // What this id may be the id of, and how each is asked for. Ids are opaque: the beginning only says what is
@@ -115,7 +114,7 @@ std::optional<int> show_episode(MemoryClient& client, const std::string& id, boo
         if (traces != nullptr && traces->is_array())
             for (const auto& trace : traces->get_array()) {
                 if (as_json)
-                    text += cat(core::printable_json(core::json_text(trace)), '\n');
+                    text += cat(base::printable_json(json::json_text(trace)), '\n');
                 else if (const auto* one = trace.if_object())
                     text += cat(text.empty() && first ? "" : "\n", one_trace(*one));
             }
@@ -124,7 +123,7 @@ std::optional<int> show_episode(MemoryClient& client, const std::string& id, boo
         if (!print(text))
             return answer("", exit_ok);
         first = false;
-        after = shown != nullptr ? core::text_field(*shown, "next") : "";
+        after = shown != nullptr ? json::text_field(*shown, "next") : "";
         if (after.empty())
             return exit_ok;
     }
@@ -141,7 +140,7 @@ int show_one(MemoryClient& client, const std::string& id, bool as_json) {
         if (!found)
             return fail_with(found.error());
         if (const auto* object = found->if_object())
-            return as_json ? answer_json(core::json_text(*found)) : answer(kind.show(*object));
+            return as_json ? answer_json(json::json_text(*found)) : answer(kind.show(*object));
     }
     if (auto done = show_episode(client, id, as_json))
         return *done;
@@ -171,7 +170,7 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
     if (!page)
         return fail_with(page.error());
     if (arguments.has("json"))
-        return answer_json(core::json_text(*page));
+        return answer_json(json::json_text(*page));
     const auto* shown = page->if_object();
     const auto* list = shown != nullptr ? shown->if_contains(name) : nullptr;
     Table table(std::move(header));
@@ -186,7 +185,7 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
         return exit_ok;
     }
     const int code = answer(table.text());
-    if (const auto next = core::text_field(*shown, "next"); !next.empty() && code == exit_ok)
+    if (const auto next = json::text_field(*shown, "next"); !next.empty() && code == exit_ok)
         complain(cat("earlier ones: --before ", next));
     return code;
 }
@@ -219,13 +218,13 @@ int memory_sessions_command(const Arguments& arguments) {
     return show_list(arguments, "memory.sessions", "sessions", {},
                      {"OPENED", "LAST TURN", "EPISODES", "TURNS", "AGENT", "ID"},
                      [](const json::object& session) -> std::vector<std::string> {
-                         const auto last = core::integer_field(session, "lastTs");
-                         return {moment(core::integer_field(session, "openedAt")),
+                         const auto last = json::integer_field(session, "lastTs");
+                         return {moment(json::integer_field(session, "openedAt")),
                                  last != 0 ? moment(last) : "-",
-                                 std::to_string(core::integer_field(session, "episodes")),
-                                 std::to_string(core::integer_field(session, "turns")),
-                                 core::text_field(session, "agent"),
-                                 core::text_field(session, "id")};
+                                 std::to_string(json::integer_field(session, "episodes")),
+                                 std::to_string(json::integer_field(session, "turns")),
+                                 json::text_field(session, "agent"),
+                                 json::text_field(session, "id")};
                      });
 }
 
@@ -236,10 +235,10 @@ int memory_episodes_command(const Arguments& arguments) {
     return show_list(arguments, "memory.episodes", "episodes", std::move(params),
                      {"OPENED", "TURNS", "AGENT", "ID", "TEXT"},
                      [](const json::object& episode) -> std::vector<std::string> {
-                         return {moment(core::integer_field(episode, "openedAt")),
-                                 std::to_string(core::integer_field(episode, "turns")),
-                                 core::text_field(episode, "agent"), core::text_field(episode, "id"),
-                                 in_one_line(core::text_field(episode, "title"))};
+                         return {moment(json::integer_field(episode, "openedAt")),
+                                 std::to_string(json::integer_field(episode, "turns")),
+                                 json::text_field(episode, "agent"), json::text_field(episode, "id"),
+                                 in_one_line(json::text_field(episode, "title"))};
                      });
 }
 

@@ -5,10 +5,10 @@
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/settings.hpp"
-#include "core/duration.hpp"
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/pipes.hpp"
@@ -24,8 +24,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -39,9 +38,9 @@ constexpr std::chrono::minutes most_standing{10}; // a check of a large store sa
 constexpr std::chrono::seconds most_leaving{30};  // for what was answered already
 
 Error error_of(const json::object& error) {
-    Error out{Errc::io, core::text_field(error, "message"), 0};
-    const auto* data = core::object_field(error, "data");
-    const auto code = data != nullptr ? core::text_field(*data, "code") : std::string();
+    Error out{Errc::io, json::text_field(error, "message"), 0};
+    const auto* data = json::object_field(error, "data");
+    const auto code = data != nullptr ? json::text_field(*data, "code") : std::string();
     if (code == "invalid_argument")
         out.code = Errc::invalid_argument;
     else if (code.ends_with("not_found"))
@@ -50,8 +49,8 @@ Error error_of(const json::object& error) {
         out.code = Errc::superseded;
     else if (code == "unsupported" || code == "unknown_method")
         out.code = Errc::unsupported;
-    if (const auto* details = data != nullptr ? core::object_field(*data, "details") : nullptr;
-        details != nullptr && core::text_field(*details, "reason") == "disk_full")
+    if (const auto* details = data != nullptr ? json::object_field(*data, "details") : nullptr;
+        details != nullptr && json::text_field(*details, "reason") == "disk_full")
         out.code = Errc::no_space;
     return out;
 }
@@ -107,7 +106,7 @@ MemoryClient::~MemoryClient() {
 Error MemoryClient::no_sign(std::chrono::milliseconds waited, const std::string& phase) const {
     const auto slot = query({home_, "memory"});
     return {Errc::timed_out,
-            cat("waited ", core::format_duration(waited), " for the memory at ", home_, " (", phase,
+            cat("waited ", base::format_duration(waited), " for the memory at ", home_, " (", phase,
                 slot && slot->owner_pid > 0 ? cat("; process ", slot->owner_pid, " owns it") : "",
                 "). Look at it with: holdfast memory status --home ", home_,
                 "; wait for longer with --timeout",
@@ -142,7 +141,7 @@ void MemoryClient::say_what_is_waited_for(const std::string& phase) {
 
 Result<void> MemoryClient::send(const json::object& message) {
     std::string line = json::serialize(message);
-    if (!core::is_utf8(line)) // it would not be JSON, and the answer to that belongs to no request
+    if (!base::is_utf8(line)) // it would not be JSON, and the answer to that belongs to no request
         return fail(Errc::invalid_argument,
                     "the text is not UTF-8; nothing was asked and nothing was stored");
     line += '\n';
@@ -217,7 +216,7 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
                 return std::unexpected(std::move(sent.error()));
             continue;
         }
-        auto message = core::parse_object(*line);
+        auto message = json::parse_object(*line);
         if (!message)
             continue;
         // An error without an id is about a line that could not be read: there is one question at a time, so
@@ -225,13 +224,13 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
         if (const auto* answered = message->if_contains("id");
             answered != nullptr && (*answered == id || (answered->is_null() && message->contains("error"))))
             return std::move(*message);
-        if (const auto* health = core::object_field(*message, "result");
+        if (const auto* health = json::object_field(*message, "result");
             health != nullptr && health->contains("phase")) {
             asked = false;
             heard = sys::Deadline::in(silence_);
-            const auto* progress = core::object_field(*health, "progress");
-            const auto said = core::text_field(*health, "phase");
-            const auto reached = progress != nullptr ? core::unsigned_field(*progress, "done") : 0;
+            const auto* progress = json::object_field(*health, "progress");
+            const auto said = json::text_field(*health, "phase");
+            const auto reached = progress != nullptr ? json::unsigned_field(*progress, "done") : 0;
             if (const auto waited_for = said == "ready" ? cat("it works on ", method) : said;
                 waited_for != phase || reached != done) {
                 moved = sys::Deadline::in(standing_);
@@ -241,7 +240,7 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
             if (!bar.visible() && !said_)
                 say_what_is_waited_for(phase);
             if (said != "ready")
-                bar.show(reached, progress != nullptr ? core::unsigned_field(*progress, "total") : 0, said);
+                bar.show(reached, progress != nullptr ? json::unsigned_field(*progress, "total") : 0, said);
         }
     }
 }
@@ -258,12 +257,12 @@ Result<void> MemoryClient::wait_indexed() {
         if (!health)
             return std::unexpected(std::move(health.error()));
         const auto* state = health->if_object();
-        const auto* index = state != nullptr ? core::object_field(*state, "index") : nullptr;
+        const auto* index = state != nullptr ? json::object_field(*state, "index") : nullptr;
         if (index == nullptr)
             return {}; // it could not be opened, which the next call says
-        const auto done = core::unsigned_field(*index, "done");
+        const auto done = json::unsigned_field(*index, "done");
         if (!goal)
-            goal = core::unsigned_field(*index, "total");
+            goal = json::unsigned_field(*index, "total");
         if (done >= *goal)
             return {};
         if (done != std::exchange(last, done))
@@ -287,10 +286,10 @@ void MemoryClient::say_what_lies_aside() {
         return;
     for (const auto& warning : warnings->get_array())
         if (const auto* one = warning.if_object();
-            one != nullptr && core::text_field(*one, "code") == "corrupt_database")
-            complain(cat("an earlier database was corrupt, and lies at ", core::text_field(*one, "keptAs"),
+            one != nullptr && json::text_field(*one, "code") == "corrupt_database")
+            complain(cat("an earlier database was corrupt, and lies at ", json::text_field(*one, "keptAs"),
                          "; what can still be read is brought over by: holdfast memory import ",
-                         core::text_field(*one, "keptAs"), " --home ", home_));
+                         json::text_field(*one, "keptAs"), " --home ", home_));
 }
 
 Result<json::value> MemoryClient::call(std::string_view method, json::object params) {
@@ -300,7 +299,7 @@ Result<json::value> MemoryClient::call(std::string_view method, json::object par
             return std::unexpected(std::move(message.error()));
         if (auto* result = message->if_contains("result"))
             return std::move(*result);
-        const auto* error = core::object_field(*message, "error");
+        const auto* error = json::object_field(*message, "error");
         if (error == nullptr)
             return fail(Errc::protocol, "holdfast-memory gave an answer without a result");
         auto ours = error_of(*error);

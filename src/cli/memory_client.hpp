@@ -9,7 +9,7 @@
 #include "sys/fd.hpp"
 #include "sys/pidfd.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -5,9 +5,9 @@
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
 
@@ -17,8 +17,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -40,17 +39,17 @@ Result<void> write_all(int fd, std::string_view text, const std::string& name) {
 
 std::uint64_t lines_in(const json::value& health) {
     const auto* state = health.if_object();
-    const auto* counts = state != nullptr ? core::object_field(*state, "counts") : nullptr;
+    const auto* counts = state != nullptr ? json::object_field(*state, "counts") : nullptr;
     std::uint64_t sum = 0;
     if (counts != nullptr)
         for (const char* name : {"sessions", "episodes", "traces", "feedback", "objects"})
-            sum += core::unsigned_field(*counts, name);
+            sum += json::unsigned_field(*counts, name);
     return sum;
 }
 
 // Exact bytes go into files and pipes; on a terminal what would steer it is escaped, which means the same.
 Result<void> write_lines(int fd, std::string_view lines, const std::string& name) {
-    return ::isatty(fd) == 1 ? write_all(fd, core::printable_json(lines), name) : write_all(fd, lines, name);
+    return ::isatty(fd) == 1 ? write_all(fd, base::printable_json(lines), name) : write_all(fd, lines, name);
 }
 
 struct Exported {
@@ -66,7 +65,7 @@ std::uint64_t name_damage(const json::object& page) {
         return 0;
     for (const auto& rows : damaged->get_array())
         if (const auto* one = rows.if_object())
-            complain(core::printable(core::text_field(*one, "message")));
+            complain(base::printable(json::text_field(*one, "message")));
     return damaged->get_array().size();
 }
 
@@ -88,11 +87,11 @@ Result<Exported> write_pages(MemoryClient& client, int fd, const std::string& na
             return fail(Errc::protocol, "holdfast-memory gave a page without lines");
         if (auto written = write_lines(fd, lines->get_string(), name); !written)
             return std::unexpected(std::move(written.error()));
-        done += core::unsigned_field(*shown, "count");
+        done += json::unsigned_field(*shown, "count");
         exported.damaged += name_damage(*shown);
-        cursor = core::text_field(*shown, "next");
+        cursor = json::text_field(*shown, "next");
         if (cursor.empty()) {
-            exported.set_aside = core::text_field(*shown, "keptAs");
+            exported.set_aside = json::text_field(*shown, "keptAs");
             return exported;
         }
         if (bar.visible() && total == 0)
@@ -123,8 +122,8 @@ Result<Exported> write_lines_of(const std::string& database, int fd, const std::
         if (!*line)
             return exported;
         if ((*line)->number == 1) { // how many come
-            const auto head = core::parse_object((*line)->text);
-            total = head ? core::unsigned_field(*head, "total") : 0;
+            const auto head = json::parse_object((*line)->text);
+            total = head ? json::unsigned_field(*head, "total") : 0;
             continue;
         }
         if ((*line)->too_long) {

@@ -5,10 +5,10 @@
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_surrogates.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_surrogates.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>
@@ -16,8 +16,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -47,12 +46,12 @@ public:
                 line.number, line.text,
                 cat("the line is longer than ", (LineSource::longest_line >> 20) + 1, " MiB"));
         boost::system::error_code failed;
-        auto record = core::parse_mended(line.text, failed);
+        auto record = json::parse_mended(line.text, failed);
         if (failed)
             return flush_then_bad(line.number, line.text, cat("not JSON: ", failed.message()));
         if (const auto* object = record.if_object();
-            object != nullptr && core::text_field(*object, "type") == "lines") {
-            tally.total = core::unsigned_field(*object, "total");
+            object != nullptr && json::text_field(*object, "type") == "lines") {
+            tally.total = json::unsigned_field(*object, "total");
             return true;
         }
         if (bytes_ + line.text.size() > batch_bytes || records_.size() >= batch_lines)
@@ -76,17 +75,17 @@ public:
         const auto* shown = answer->if_object();
         if (shown == nullptr)
             return fail(Errc::protocol, "holdfast-memory gave an answer that is none");
-        tally.stored += core::unsigned_field(*shown, "stored");
-        tally.present += core::unsigned_field(*shown, "present");
-        tally.lines += core::unsigned_field(*shown, "taken");
+        tally.stored += json::unsigned_field(*shown, "stored");
+        tally.present += json::unsigned_field(*shown, "present");
+        tally.lines += json::unsigned_field(*shown, "taken");
         bool go_on = true;
         if (const auto* refused = shown->if_contains("refused"); refused != nullptr && refused->is_array())
             for (const auto& one : refused->get_array())
                 if (const auto* record = one.if_object()) {
-                    const auto index = core::unsigned_field(*record, "index");
+                    const auto index = json::unsigned_field(*record, "index");
                     go_on =
                         bad(index < numbers_.size() ? numbers_[index] : 0,
-                            index < texts_.size() ? texts_[index] : "", core::text_field(*record, "reason"));
+                            index < texts_.size() ? texts_[index] : "", json::text_field(*record, "reason"));
                 }
         records_ = {};
         numbers_.clear();
@@ -107,7 +106,7 @@ private:
     }
     bool bad(std::uint64_t number, std::string_view text, std::string reason) {
         if (++tally.bad <= most_named || !skip_bad_)
-            complain(cat("line ", number, ": ", core::printable(reason)));
+            complain(cat("line ", number, ": ", base::printable(reason)));
         else if (tally.bad == most_named + 1)
             complain("… and more; they are counted");
         if (problems.size() < 1000)

@@ -1,8 +1,8 @@
 // Asks holdfast-memory what there is to see: it has SQLite, and this program has not.
 #include "cli/memory.hpp"
-#include "core/duration.hpp"
-#include "core/json_fields.hpp"
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "json/json_fields.hpp"
+#include "base/text.hpp"
 #include "sys/clock.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
@@ -29,7 +29,7 @@ Result<boost::json::object> look_at_memory(const std::string& home) {
     if (!answer)
         return std::unexpected(std::move(answer.error()));
     sys::SpawnSpec spec;
-    spec.argv = {"holdfast-memory", "--look", core::cat("--home=", home)};
+    spec.argv = {"holdfast-memory", "--look", base::cat("--home=", home)};
     spec.executable = *program;
     spec.fds = {{answer->writing.get(), 1}};
     auto process = sys::spawn(spec);
@@ -42,8 +42,8 @@ Result<boost::json::object> look_at_memory(const std::string& home) {
     for (;;) {
         pollfd ready{answer->reading.get(), POLLIN, 0};
         if (const int count = ::poll(&ready, 1, until.poll_timeout()); count == 0)
-            return fail(Errc::timed_out, core::cat("looked at the memory at ", home, " for ",
-                                                   core::format_duration(most_looking),
+            return fail(Errc::timed_out, base::cat("looked at the memory at ", home, " for ",
+                                                   base::format_duration(most_looking),
                                                    "; its files or its owner do not answer"));
         const auto n = ::read(answer->reading.get(), chunk.data(), chunk.size());
         if (n < 0 && errno == EINTR)
@@ -54,9 +54,9 @@ Result<boost::json::object> look_at_memory(const std::string& home) {
     }
     if (process->wait_ended(until))
         (void)process->try_reap();
-    auto health = core::parse_object(text);
+    auto health = json::parse_object(text);
     if (!health)
-        return fail(Errc::io, core::cat("the memory at ", home, " cannot be looked at; why is said above"));
+        return fail(Errc::io, base::cat("the memory at ", home, " cannot be looked at; why is said above"));
     return std::move(*health);
 }
 

@@ -4,10 +4,10 @@
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "core/duration.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/program_path.hpp"
@@ -23,8 +23,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -84,7 +83,7 @@ Result<sys::PidFd> start_browser(const std::string& path) {
 // The file must stay until the browser has read it, which the owner sees by the link that is used. What goes
 // wrong is said, and is no failure: the link was printed.
 void open_browser(MemoryClient& client, const std::string& home, const json::object& link) {
-    auto file = LinkFile::write(home, core::text_field(link, "url"));
+    auto file = LinkFile::write(home, json::text_field(link, "url"));
     if (!file)
         return complain(cat("no browser is opened: ", file.error().message, "; open the link yourself"));
     auto browser = start_browser(file->path());
@@ -92,10 +91,10 @@ void open_browser(MemoryClient& client, const std::string& home, const json::obj
         return complain(cat("no browser is opened: ", browser.error().message, "; open the link yourself"));
     const auto deadline = sys::Deadline::in(browser_patience);
     while (!deadline.passed()) {
-        auto answer = client.call("viewer.link_state", {{"id", core::text_field(link, "id")}});
+        auto answer = client.call("viewer.link_state", {{"id", json::text_field(link, "id")}});
         if (!answer)
             return (void)fail_with(answer.error());
-        const auto state = answer->is_object() ? core::text_field(answer->get_object(), "state") : "";
+        const auto state = answer->is_object() ? json::text_field(answer->get_object(), "state") : "";
         if (state == "used")
             return;
         if (state != "open")
@@ -108,7 +107,7 @@ void open_browser(MemoryClient& client, const std::string& home, const json::obj
             return complain(cat(opener, " ended with status ", status, "; open the link yourself"));
         (void)::poll(nullptr, 0, static_cast<int>(between_questions.count())); // it has handed the file on
     }
-    complain(cat("no browser has opened the link within ", core::format_duration(browser_patience),
+    complain(cat("no browser has opened the link within ", base::format_duration(browser_patience),
                  "; open it yourself"));
 }
 
@@ -156,17 +155,17 @@ int memory_open_command(const Arguments& arguments) {
     const auto* link = given->if_object();
     if (link == nullptr)
         return fail_with({Errc::protocol, "the owner of the memory gave no link", 0});
-    const auto url = core::text_field(*link, "url");
-    const auto valid_ms = core::integer_field(*link, "validMs");
+    const auto url = json::text_field(*link, "url");
+    const auto valid_ms = json::integer_field(*link, "validMs");
     const bool opens = !arguments.has("print") && can_open_browser();
     const int code =
         arguments.has("json")
-            ? answer(core::json_text(json::object{{"url", url}, {"validMs", valid_ms}, {"browser", opens}}) +
+            ? answer(json::json_text(json::object{{"url", url}, {"validMs", valid_ms}, {"browser", opens}}) +
                      "\n")
             : answer(cat(url, '\n'));
     if (code == exit_ok && !arguments.has("json") && ::isatty(STDERR_FILENO) == 1)
         complain(cat("the link opens one page, once, within ",
-                     core::format_duration(std::chrono::milliseconds(valid_ms)), "; show it to nobody"));
+                     base::format_duration(std::chrono::milliseconds(valid_ms)), "; show it to nobody"));
     if (code == exit_ok && opens)
         open_browser(*client, *home, *link);
     return code;

@@ -3,7 +3,7 @@
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -17,7 +17,7 @@
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 
 namespace holdfast::cli {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

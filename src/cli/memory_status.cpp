@@ -3,10 +3,10 @@
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/slot_json.hpp"
-#include "core/duration.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 
@@ -16,8 +16,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -31,7 +30,7 @@ std::string grouped(std::int64_t number) {
 
 // "1 trace", "1,234 traces"
 std::string counted(const json::object& counts, std::string_view name) {
-    const auto number = core::integer_field(counts, name);
+    const auto number = json::integer_field(counts, name);
     return cat(grouped(number), ' ', number == 1 ? name.substr(0, name.size() - 1) : name);
 }
 
@@ -50,18 +49,18 @@ std::string owner_line(const SlotInfo& slot, const std::string& phase) {
     } else if (phase == "closed") { // it came since that was asked
         how = "just starting";
     }
-    return cat("owner    ", who, ", ", how, ", for ", core::format_duration(slot.age), remark, '\n');
+    return cat("owner    ", who, ", ", how, ", for ", base::format_duration(slot.age), remark, '\n');
 }
 
 std::string store_line(const json::object& health) {
-    if (const auto error = core::text_field(health, "error"); !error.empty())
+    if (const auto error = json::text_field(health, "error"); !error.empty())
         return cat("store    cannot be read: ", error, "\n");
-    const auto* counts = core::object_field(health, "counts");
+    const auto* counts = json::object_field(health, "counts");
     if (counts == nullptr)
         return "";
     return cat("store    ", counted(*counts, "traces"), " in ", counted(*counts, "episodes"), " of ",
-               counted(*counts, "sessions"), ", ", core::format_size(core::unsigned_field(health, "dbBytes")),
-               " and ", core::format_size(core::unsigned_field(health, "walBytes")), " of log\n");
+               counted(*counts, "sessions"), ", ", base::format_size(json::unsigned_field(health, "dbBytes")),
+               " and ", base::format_size(json::unsigned_field(health, "walBytes")), " of log\n");
 }
 
 std::string warning_lines(const json::object& health) {
@@ -69,14 +68,14 @@ std::string warning_lines(const json::object& health) {
     if (const auto* warnings = health.if_contains("warnings"); warnings != nullptr && warnings->is_array())
         for (const auto& warning : warnings->get_array())
             if (const auto* one = warning.if_object())
-                text += cat("warning  ", core::text_field(*one, "message"),
-                            one->contains("keptAs") ? cat(" (", core::text_field(*one, "keptAs"), ')') : "",
+                text += cat("warning  ", json::text_field(*one, "message"),
+                            one->contains("keptAs") ? cat(" (", json::text_field(*one, "keptAs"), ')') : "",
                             '\n');
     return text;
 }
 
 int no_memory(const std::string& home) {
-    return answer_json(core::json_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}),
+    return answer_json(json::json_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}),
                        exit_not_running);
 }
 
@@ -102,14 +101,14 @@ int memory_status_command(const Arguments& arguments) {
     const auto viewer = viewer_address(*home);
     const int code = owned ? exit_ok : exit_not_running;
     if (as_json)
-        return answer_json(core::json_text(json::object{
+        return answer_json(json::json_text(json::object{
                                {"home", *home},
                                {"exists", true},
                                {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
                                {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
                                {"health", *health}}),
                            code);
-    return answer(cat("home     ", *home, '\n', owner_line(*slot, core::text_field(*health, "phase")),
+    return answer(cat("home     ", *home, '\n', owner_line(*slot, json::text_field(*health, "phase")),
                       "viewer   ",
                       viewer.empty() ? "not served"
                                      : cat(viewer, " (opens with: holdfast memory open",

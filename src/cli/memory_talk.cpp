@@ -4,9 +4,9 @@
 #include "cli/memory_client.hpp"
 #include "cli/memory_text.hpp"
 #include "cli/print.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 
 #include <unistd.h>
 
@@ -17,8 +17,7 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -37,7 +36,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 bool is_cut(const json::value& found) {
-    return found.is_object() && core::bool_field(found.get_object(), "cut");
+    return found.is_object() && json::bool_field(found.get_object(), "cut");
 }
 
 // A search that leaves nothing out. After a large import, or without an index, most of what is stored cannot
@@ -95,7 +94,7 @@ int memory_search_command(const Arguments& arguments) {
     if (!found)
         return fail_with(found.error());
     if (arguments.has("json"))
-        return answer_json(core::json_text(*found));
+        return answer_json(json::json_text(*found));
     const auto* object = found->if_object();
     const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
     if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
@@ -108,8 +107,8 @@ int memory_search_command(const Arguments& arguments) {
         const auto* one = hit.if_object();
         if (one == nullptr)
             continue;
-        table.add({moment(core::integer_field(*one, "ts")), core::text_field(*one, "refKind"),
-                   core::text_field(*one, "refId"), in_one_line(core::text_field(*one, "snippet"))});
+        table.add({moment(json::integer_field(*one, "ts")), json::text_field(*one, "refKind"),
+                   json::text_field(*one, "refId"), in_one_line(json::text_field(*one, "snippet"))});
     }
     return answer(table.text());
 }
@@ -135,7 +134,7 @@ int memory_add_command(const Arguments& arguments) {
         params["sessionId"] = *session;
     params["agent"] = arguments.value("agent").value_or("person");
     if (const auto tags = arguments.all("tag"); !tags.empty())
-        params["tags"] = core::to_array(tags);
+        params["tags"] = json::to_array(tags);
     auto client = client_of(arguments);
     if (!client)
         return fail_with(client.error());
@@ -143,8 +142,8 @@ int memory_add_command(const Arguments& arguments) {
     if (!added)
         return fail_with(added.error());
     if (arguments.has("json"))
-        return answer_json(core::json_text(*added));
-    return answer(cat(added->is_object() ? core::text_field(added->get_object(), "traceId") : "", '\n'));
+        return answer_json(json::json_text(*added));
+    return answer(cat(added->is_object() ? json::text_field(added->get_object(), "traceId") : "", '\n'));
 }
 
 int memory_check_command(const Arguments& arguments) {
@@ -159,20 +158,20 @@ int memory_check_command(const Arguments& arguments) {
     if (!checked)
         return fail_with(checked.error());
     const auto* report = checked->if_object();
-    const bool sound = report != nullptr && core::bool_field(*report, "sound");
-    const auto kept_as = report != nullptr ? core::text_field(*report, "keptAs") : std::string();
-    const bool rebuilt = report != nullptr && core::bool_field(*report, "rebuilding");
+    const bool sound = report != nullptr && json::bool_field(*report, "sound");
+    const auto kept_as = report != nullptr ? json::text_field(*report, "keptAs") : std::string();
+    const bool rebuilt = report != nullptr && json::bool_field(*report, "rebuilding");
     if (rebuilt)
         if (auto waited = client->wait_indexed(); !waited)
             return fail_with(waited.error());
     if (arguments.has("json"))
-        return answer_json(core::json_text(*checked), sound ? exit_ok : exit_bad_data);
+        return answer_json(json::json_text(*checked), sound ? exit_ok : exit_bad_data);
     if (!sound) {
-        const bool only_notes = report != nullptr && core::bool_field(*report, "databaseSound");
+        const bool only_notes = report != nullptr && json::bool_field(*report, "databaseSound");
         complain(only_notes ? "the database itself is sound, but not all that was answered may be in it:"
                             : "the database is damaged:");
         if (report != nullptr)
-            for (const auto& problem : core::texts_field(*report, "problems"))
+            for (const auto& problem : json::texts_field(*report, "problems"))
                 complain(cat("  ", in_one_line(problem)));
         if (!kept_as.empty())
             complain(cat("bring over what can still be read with: holdfast memory import ", kept_as,
@@ -184,17 +183,17 @@ int memory_check_command(const Arguments& arguments) {
         return exit_bad_data;
     }
     std::string text = "the database is sound\n";
-    for (const auto& note : core::texts_field(*report, "notes"))
+    for (const auto& note : json::texts_field(*report, "notes"))
         text += cat(in_one_line(note), '\n');
     if (!kept_as.empty())
         text += cat("an earlier one was corrupt, and lies at ", kept_as,
                     "; what can still be read is brought over by: holdfast memory import ", kept_as,
                     " --home ", *home, "\n");
-    text += core::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
-            : core::bool_field(*report, "indexRepaired")
+    text += json::bool_field(*report, "indexSound") ? "the full-text index agrees with the text\n"
+            : json::bool_field(*report, "indexRepaired")
                 ? "the full-text index disagreed with the text; it was built again\n"
                 : "the full-text index disagrees with the text\n";
-    const auto search_index = core::text_field(*report, "searchIndex");
+    const auto search_index = json::text_field(*report, "searchIndex");
     if (search_index == "repaired")
         text += "the search index disagreed with the text; it was put right\n";
     if (rebuilt)

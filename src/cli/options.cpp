@@ -1,6 +1,6 @@
 #include "cli/options.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ const Option* find(const Command& command, std::string_view name, char letter) {
 }
 
 std::unexpected<Error> wrong(const Command& command, std::string why) {
-    return fail(Errc::invalid_argument, core::cat(why, "; see: holdfast ", command.name, " --help"));
+    return fail(Errc::invalid_argument, base::cat(why, "; see: holdfast ", command.name, " --help"));
 }
 
 bool is_choice(std::string_view choices, std::string_view value) {
@@ -84,14 +84,14 @@ Result<Arguments> parse(const Command& command, std::span<const std::string> wor
                 break;
             }
             if (!command.takes_command)
-                return wrong(command, core::cat("holdfast ", command.name,
+                return wrong(command, base::cat("holdfast ", command.name,
                                                 " runs no command, so nothing may follow --"));
             out.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
             break;
         }
         if (word.size() < 2 || word[0] != '-') {
             if (command.takes_command)
-                return wrong(command, core::cat("put -- in front of the command: holdfast ", command.name,
+                return wrong(command, base::cat("put -- in front of the command: holdfast ", command.name,
                                                 " -- ", word, " …"));
             out.words.push_back(word);
             continue;
@@ -103,37 +103,37 @@ Result<Arguments> parse(const Command& command, std::span<const std::string> wor
                     : std::string_view(word).substr(1, 1);
         const Option* option = find(command, name, is_long ? char{0} : name.front());
         if (!option)
-            return wrong(command, core::cat("holdfast ", command.name, " has no option ", word));
+            return wrong(command, base::cat("holdfast ", command.name, " has no option ", word));
         if (out.has(option->name) && !option->repeatable)
-            return wrong(command, core::cat("--", option->name, " is given twice"));
+            return wrong(command, base::cat("--", option->name, " is given twice"));
         std::string value;
         if (option->value.empty()) {
             if (equals != std::string::npos || (!is_long && word.size() > 2))
-                return wrong(command, core::cat("--", option->name, " takes no value"));
+                return wrong(command, base::cat("--", option->name, " takes no value"));
         } else if (equals != std::string::npos) {
             value = word.substr(equals + 1);
         } else if (!is_long && word.size() > 2) {
             value = word.substr(2);
         } else {
             if (at + 1 >= words.size())
-                return wrong(command, core::cat("--", option->name, " needs ", option->value));
+                return wrong(command, base::cat("--", option->name, " needs ", option->value));
             value = words[++at];
         }
         if (!option->choices.empty() && !is_choice(option->choices, value))
-            return wrong(command, core::cat("--", option->name, " is one of ", option->choices, ", not \"",
+            return wrong(command, base::cat("--", option->name, " is one of ", option->choices, ", not \"",
                                             value, "\""));
         out.add(option->name, std::move(value));
     }
     if (out.has("help"))
         return out;
     if (command.takes_command && out.command.empty())
-        return wrong(command, core::cat("there is no command to run; write it after --, as in: holdfast ",
+        return wrong(command, base::cat("there is no command to run; write it after --, as in: holdfast ",
                                         command.name, " -- CMD"));
     if (out.words.size() < command.min_words)
         return wrong(command,
-                     core::cat("something is missing; usage: holdfast ", command.name, ' ', command.usage));
+                     base::cat("something is missing; usage: holdfast ", command.name, ' ', command.usage));
     if (out.words.size() > command.max_words)
-        return wrong(command, core::cat("\"", out.words[command.max_words], "\" is one word too many"));
+        return wrong(command, base::cat("\"", out.words[command.max_words], "\" is one word too many"));
     if (auto profile = out.value("profile"))
         out.profile = *profile;
     return out;

@@ -1,8 +1,8 @@
 #include "cli/print.hpp"
 
 #include "cli/exit_codes.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <sys/ioctl.h>
@@ -13,8 +13,8 @@
 
 namespace holdfast::cli {
 
-using core::shown_width;
-using core::starts_character;
+using base::shown_width;
+using base::starts_character;
 
 namespace {
 
@@ -53,16 +53,16 @@ std::string cut(const std::string& text, std::size_t width) {
 } // namespace
 
 bool print(std::string_view text) {
-    return print_bytes(core::printable_lines(text));
+    return print_bytes(base::printable_lines(text));
 }
 bool print_bytes(std::string_view bytes) {
     return write_all(STDOUT_FILENO, bytes);
 }
 int answer(std::string_view text, int code) {
-    return answer_bytes(core::printable_lines(text), code);
+    return answer_bytes(base::printable_lines(text), code);
 }
 int answer_json(std::string_view json, int code) {
-    return answer_bytes(core::cat(core::printable_json(json), '\n'), code);
+    return answer_bytes(base::cat(base::printable_json(json), '\n'), code);
 }
 int answer_bytes(std::string_view bytes, int code) {
     if (print_bytes(bytes) || errno == EPIPE)
@@ -72,10 +72,10 @@ int answer_bytes(std::string_view bytes, int code) {
 std::string in_one_line(std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
-    return core::printable(text);
+    return base::printable(text);
 }
 void complain(std::string_view text) {
-    write_all(STDERR_FILENO, core::cat("holdfast: ", in_one_line(std::string(text)), '\n'));
+    write_all(STDERR_FILENO, base::cat("holdfast: ", in_one_line(std::string(text)), '\n'));
 }
 int fail_with(const Error& error) {
     complain(error.message);
@@ -87,7 +87,7 @@ bool stdout_is_terminal() {
 
 void Table::add(std::vector<std::string> row) {
     for (std::string& cell : row)
-        cell = core::printable(cell);
+        cell = base::printable(cell);
     rows_.push_back(std::move(row));
 }
 

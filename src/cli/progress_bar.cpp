@@ -1,7 +1,7 @@
 #include "cli/progress_bar.hpp"
 
-#include "core/progress_line.hpp"
-#include "core/text.hpp"
+#include "base/progress_line.hpp"
+#include "base/text.hpp"
 #include "sys/terminal.hpp"
 
 #include <unistd.h>
@@ -18,8 +18,8 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::strin
         return;
     last_ = now;
     drawn_ = true;
-    const auto line = core::cat(
-        "\r\033[K", core::progress_line(what_, done, total, note, sys::terminal_columns(STDERR_FILENO)));
+    const auto line = base::cat(
+        "\r\033[K", base::progress_line(what_, done, total, note, sys::terminal_columns(STDERR_FILENO)));
     (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -4,9 +4,9 @@
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "registry/listing.hpp"
 #include "sys/parallel.hpp"
 #include "sys/proc.hpp"
@@ -20,7 +20,6 @@
 
 namespace holdfast::cli {
 
-namespace json = boost::json;
 using registry::Helper;
 
 namespace {
@@ -78,10 +77,10 @@ json::object helper_to_json(const Helper& helper) {
     out["task"] = helper.facts.task;
     out["restarts"] = helper.facts.restarts;
     out["stop_plan"] = helper.facts.stop_plan;
-    out["spare"] = core::to_array(helper.facts.spare);
+    out["spare"] = json::to_array(helper.facts.spare);
     out["containment"] = helper.facts.containment;
     out["cgroup"] = helper.facts.containment == "cgroup"
-                        ? json::value(core::cat(helper.facts.cgroup_place, "/holdfast-", helper.id))
+                        ? json::value(base::cat(helper.facts.cgroup_place, "/holdfast-", helper.id))
                         : json::value(nullptr);
     out["slot"] = helper.facts.slot;
     out["log"] = helper.facts.log;
@@ -133,8 +132,8 @@ std::vector<Node> tree_of(const Helper& helper) {
 std::string tree_text(const Helper& helper) {
     std::string out;
     for (const Node& node : tree_of(helper))
-        out += core::cat(std::string(node.depth * 4, ' '), node.pid, "  ", core::format_size(node.rss), "  ",
-                         core::printable(node.command), '\n');
+        out += base::cat(std::string(node.depth * 4, ' '), node.pid, "  ", base::format_size(node.rss), "  ",
+                         base::printable(node.command), '\n');
     return out;
 }
 
@@ -155,7 +154,7 @@ std::string host_cell(const Helper& helper) {
     if (!helper.facts.host_pid)
         return "-";
     std::string command = helper.facts.host_command.substr(0, helper.facts.host_command.find(' '));
-    return core::cat(helper.facts.host_pid, ' ', command.substr(command.rfind('/') + 1));
+    return base::cat(helper.facts.host_pid, ' ', command.substr(command.rfind('/') + 1));
 }
 
 std::string dash_if_empty(const std::string& text) {
@@ -171,12 +170,12 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = core::printable_json(json::serialize(one));
+                texts[first] = base::printable_json(json::serialize(one));
             }
         });
         std::string out;
         for (const std::string& text : texts)
-            out += core::cat(out.empty() ? "[" : ",", text);
+            out += base::cat(out.empty() ? "[" : ",", text);
         return (out.empty() ? "[" : out) + "]\n";
     }
     if (helpers.empty())
@@ -194,26 +193,26 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
         std::vector<std::string> row{helper.id,
                                      helper.facts.label,
                                      helper.facts.helper.pid ? std::to_string(helper.facts.helper.pid) : "-",
-                                     core::format_duration(helper.info.age),
+                                     base::format_duration(helper.info.age),
                                      host_cell(helper),
                                      std::to_string(holders_of(helper)),
                                      dash_if_empty(helper.info.session),
                                      state_of(helper),
                                      std::to_string(helper.facts.restarts),
                                      std::to_string(helper.tree_processes),
-                                     core::format_size(helper.tree_rss)};
+                                     base::format_size(helper.tree_rss)};
         if (any_spared) {
             std::string spares;
             for (const std::string& pattern : helper.facts.spare)
-                spares += core::cat(spares.empty() ? "" : ",", pattern);
+                spares += base::cat(spares.empty() ? "" : ",", pattern);
             row.push_back(dash_if_empty(spares));
         }
         row.push_back(sys::join_command(helper.info.argv));
         table.add(std::move(row));
         if (arguments.has("tree") && (helper.facts.keeper.pid || helper.alive))
-            trees += core::cat(helper.id, ' ', core::printable(helper.facts.label), '\n', tree_text(helper));
+            trees += base::cat(helper.id, ' ', base::printable(helper.facts.label), '\n', tree_text(helper));
     }
-    return trees.empty() ? table.text() : core::cat(table.text(), '\n', trees);
+    return trees.empty() ? table.text() : base::cat(table.text(), '\n', trees);
 }
 
 Result<std::vector<Helper>> chosen(const Arguments& arguments) {
@@ -293,12 +292,12 @@ int top_command(const Arguments& arguments) {
             memory += helper.tree_rss;
             processes += helper.tree_processes;
             table.add({helper.id, helper.facts.label, std::to_string(std::lround(used)),
-                       core::format_size(helper.tree_rss), std::to_string(helper.tree_processes),
-                       core::format_duration(helper.info.age), state_of(helper),
+                       base::format_size(helper.tree_rss), std::to_string(helper.tree_processes),
+                       base::format_duration(helper.info.age), state_of(helper),
                        sys::join_command(helper.info.argv)});
         }
         last_ticks = std::move(ticks);
-        return core::cat(helpers->size(), " helpers, ", processes, " processes, ", core::format_size(memory),
+        return base::cat(helpers->size(), " helpers, ", processes, " processes, ", base::format_size(memory),
                          "\n\n", table.text());
     };
     return stdout_is_terminal() ? watch(places->helpers, true, picture) : answer(picture());

@@ -4,16 +4,16 @@
 #include "cli/print.hpp"
 #include "cli/run_slot.hpp"
 #include "cli/settings.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "keep/front.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
 #include "slot/ownership.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/proc.hpp"
-#include "sys/starter.hpp"
+#include "host/starter.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,23 +111,24 @@ Result<std::optional<sys::PidFd>> find_host(const Arguments& arguments) {
     if (word == "none")
         return std::nullopt;
     if (word == "parent")
-        return sys::hold_starter();
+        return host::hold_starter();
     pid_t pid = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (error != std::errc{} || end != word.data() + word.size() || pid <= 0)
         return fail(Errc::invalid_argument,
-                    core::cat("--host is parent, none or a process number, not \"", word, "\""));
+                    base::cat("--host is parent, none or a process number, not \"", word, "\""));
     auto process = sys::PidFd::open(pid);
     if (!process)
-        return fail(Errc::cancelled, core::cat("nothing is started: its host, process ", pid, ", has ended"));
+        return fail(Errc::cancelled, base::cat("nothing is started: its host, process ", pid, ", has ended"));
     return std::move(*process);
+}
+
+Result<void> needless(std::string_view option, std::string_view with) {
+    return fail(Errc::invalid_argument, base::cat("--", option, " does nothing without ", with));
 }
 
 // An option that would do nothing is a mistake, and better told than found out.
 Result<void> check_effects(const Arguments& arguments, const core::StopPlan& plan) {
-    const auto needless = [&](std::string_view option, std::string_view with) {
-        return fail(Errc::invalid_argument, core::cat("--", option, " does nothing without ", with));
-    };
     if (arguments.value("restart").value_or("never") == "never")
         for (const char* option : {"restart-delay", "restart-max"})
             if (arguments.has(option))
@@ -193,7 +194,7 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
             std::from_chars(most->data(), most->data() + most->size(), keeper.backoff.max_failures);
         if (error != std::errc{} || end != most->data() + most->size() ||
             keeper.backoff.max_failures > core::most_failures)
-            return fail(Errc::invalid_argument, core::cat("--restart-max is a number from 0 to ",
+            return fail(Errc::invalid_argument, base::cat("--restart-max is a number from 0 to ",
                                                           core::most_failures, ", not \"", *most, "\""));
     }
     if (keeper.restart != keep::Restart::never) {
@@ -231,28 +232,28 @@ int report(const keep::FrontResult& result, const Arguments& arguments) {
         return fail_with(*result.error);
     if (!result.survivors.empty()) {
         for (const std::string& survivor : result.survivors)
-            complain(core::cat(survivor, " did not end after KILL"));
+            complain(base::cat(survivor, " did not end after KILL"));
         return exit_leftovers;
     }
     if (result.gave_up) {
-        complain(core::cat("\"", label_of(arguments),
+        complain(base::cat("\"", label_of(arguments),
                            "\" failed too often and is not started again; its last exit status was ",
                            result.status, ". Look at it with: holdfast events"));
         return result.status ? result.status : exit_too_many;
     }
     if (result.reason == core::StopReason::slot_lost) {
-        complain(core::cat("the slot \"", *arguments.value("slot"),
+        complain(base::cat("the slot \"", *arguments.value("slot"),
                            "\" was wiped away; the command was ended, since another may own that name now"));
         return exit_lost;
     }
     if (result.reason == core::StopReason::idle)
-        complain(core::cat("\"", label_of(arguments), "\" did nothing for ", *arguments.value("idle"),
+        complain(base::cat("\"", label_of(arguments), "\" did nothing for ", *arguments.value("idle"),
                            " and was ended"));
     if (result.reason == core::StopReason::max_life)
-        complain(core::cat("\"", label_of(arguments), "\" ran for ", *arguments.value("max-life"),
+        complain(base::cat("\"", label_of(arguments), "\" ran for ", *arguments.value("max-life"),
                            ", which is all it was given, and was ended"));
     if (result.reason == core::StopReason::memory)
-        complain(core::cat("\"", label_of(arguments), "\" used more than ", *arguments.value("memory"),
+        complain(base::cat("\"", label_of(arguments), "\" used more than ", *arguments.value("memory"),
                            " and was ended"));
     return result.status;
 }
@@ -274,7 +275,7 @@ Result<void> sweep(const Arguments& arguments, const std::string& helpers, const
 }
 
 void warn_of_unlisted(const Arguments& arguments, const Error& error) {
-    complain(core::cat("warning: \"", label_of(arguments), "\" is not listed: ", error.message,
+    complain(base::cat("warning: \"", label_of(arguments), "\" is not listed: ", error.message,
                        ". It is guarded as always, but ps, stop and logs do not know it; should this process "
                        "and its keeper both be killed at once, its processes stay, and no later start ends "
                        "them"));
@@ -282,7 +283,7 @@ void warn_of_unlisted(const Arguments& arguments, const Error& error) {
 
 // Whoever finds the slot without its guards learns from its record where to look for the tree.
 void tell_entry(Ownership& slot, const SlotLocation& entry, bool at_once) {
-    slot.state()->record.entry = slot::lock_path(entry);
+    slot.state()->record.entry = records::lock_path(entry);
     if (at_once) // otherwise the word that it is ready follows, and takes it along
         (void)slot.state()->write_record();
 }
@@ -311,7 +312,7 @@ int run_command(const Arguments& arguments) {
     if (slot->attached)
         return *slot->attached;
 
-    core::HelperFacts facts;
+    base::HelperFacts facts;
     facts.label = label_of(arguments);
     facts.task = arguments.value("task").value_or("");
     facts.stop_plan = core::to_text(options_for_front->keeper.plan);
@@ -324,7 +325,7 @@ int run_command(const Arguments& arguments) {
     if (options_for_front->host) {
         facts.host_pid = options_for_front->host->pid();
         facts.host_command = sys::command_line_for_people(facts.host_pid);
-        facts.host = sys::identify(*options_for_front->host).value_or(core::Identity{});
+        facts.host = sys::identify(*options_for_front->host).value_or(base::Identity{});
     }
     auto entry = registry::Entry::create(places->helpers, arguments.command,
                                          arguments.value("session").value_or(""), facts);
@@ -340,7 +341,7 @@ int run_command(const Arguments& arguments) {
         if (!path)
             return fail_with(path.error());
         options_for_front->keeper.log = *path;
-        (void)entry->update([&](core::HelperFacts& changed) { changed.log = *path; });
+        (void)entry->update([&](base::HelperFacts& changed) { changed.log = *path; });
     }
     if (slot->ownership)
         tell_entry(*slot->ownership, entry->ownership().location(),

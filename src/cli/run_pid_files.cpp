@@ -1,8 +1,8 @@
 #include "cli/run_pid_files.hpp"
 
 #include "cli/print.hpp"
-#include "core/pid_file.hpp"
-#include "core/text.hpp"
+#include "records/pid_file.hpp"
+#include "base/text.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
@@ -25,7 +25,7 @@ Result<void> check_pid_file(const Arguments& arguments, const SlotLocation& loca
     if (auto info = query(location); info && info->owner_pid == named->pid)
         return {}; // it goes with the owner
     return fail(Errc::cannot_create,
-                core::cat("the PID file ", *path, " is of ", named->who,
+                base::cat("the PID file ", *path, " is of ", named->who,
                           ", which lives; it is left as it is. Name another file, or take over from that "
                           "process: --adopt ",
                           *path));
@@ -38,14 +38,14 @@ std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments) {
     auto stat = sys::read_stat(::getpid());
     return slot::PidFileText{.path = *path,
                              .text = arguments.value("pidfile-format") == "json"
-                                         ? core::json_pid_file(::getpid(), stat ? stat->start_ticks : 0,
+                                         ? records::json_pid_file(::getpid(), stat ? stat->start_ticks : 0,
                                                                arguments.command,
                                                                arguments.value("slot").value_or(""))
-                                         : core::plain_pid_file(::getpid())};
+                                         : records::plain_pid_file(::getpid())};
 }
 
 Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments,
-                                                      const AcquireOptions& options, sys::HostWatch& host,
+                                                      const AcquireOptions& options, host::HostWatch& host,
                                                       const registry::EventLog& events) {
     auto path = arguments.value("adopt");
     if (!path)
@@ -56,16 +56,16 @@ Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments
     if (!*holder)
         return std::nullopt;
     const slot::ForeignHolder& found = **holder;
-    std::string who = core::cat("process ", found.process.pid(), " (", found.command, ")");
+    std::string who = base::cat("process ", found.process.pid(), " (", found.command, ")");
     if (!found.proven) {
-        complain(core::cat("warning: ", *path, " names ", who, ", but ", found.doubt,
+        complain(base::cat("warning: ", *path, " names ", who, ", but ", found.doubt,
                            "; it is left alone. If it is the holder, use --adopt-match REGEX"));
         return std::nullopt;
     }
     switch (options.if_held) {
     case IfHeld::refuse:
         return fail(Errc::held,
-                    core::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
+                    base::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
     case IfHeld::attach:
         return SlotInfo{
             .name = *arguments.value("slot"), .state = SlotState::owned, .owner_pid = found.process.pid()};
@@ -73,7 +73,7 @@ Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments
         if (auto gone = slot::wait_for_foreign_holder(
                 found, options.wait ? sys::Deadline::in(*options.wait) : sys::Deadline::never(), host);
             !gone)
-            return fail(gone.error().code, core::cat("still held by ", who, ", as ", *path, " says"));
+            return fail(gone.error().code, base::cat("still held by ", who, ", as ", *path, " says"));
         break;
     case IfHeld::replace:
         if (auto ended = slot::end_foreign_holder(found, options.grace); !ended)

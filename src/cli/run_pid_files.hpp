@@ -5,7 +5,7 @@
 #include "holdfast/slot.hpp"
 #include "registry/events.hpp"
 #include "slot/pid_file.hpp"
-#include "sys/host_watch.hpp"
+#include "host/host_watch.hpp"
 
 #include <optional>
 
@@ -22,7 +22,7 @@ std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments);
 // Somebody who is not ours holds what we are to take: by the word of a PID file, as far as it is proven.
 // Who it is when it is attached to; nothing when the way is free.
 Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments,
-                                                      const AcquireOptions& options, sys::HostWatch& host,
+                                                      const AcquireOptions& options, host::HostWatch& host,
                                                       const registry::EventLog& events);
 
 } // namespace holdfast::cli

@@ -4,9 +4,9 @@
 #include "cli/run_pid_files.hpp"
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
-#include "core/names.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/names.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "registry/acquire.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/memory_trim.hpp"
@@ -33,10 +33,10 @@ int print_owner(const SlotInfo& owner, bool as_json) {
     if (as_json)
         return answer_json(to_json(owner));
     if (!owner.address.empty())
-        return answer(core::printable(owner.address) + "\n");
+        return answer(base::printable(owner.address) + "\n");
     if (owner.owner_in_other_namespace)
         return answer("in another PID namespace\n");
-    return answer(core::cat("pid ", owner.owner_pid, '\n'));
+    return answer(base::cat("pid ", owner.owner_pid, '\n'));
 }
 
 // What can be told from the words alone.
@@ -46,19 +46,19 @@ Result<void> check_words(const Arguments& arguments) {
              {"if-held", "wait", "stall", "slot-dir", "pidfile", "pidfile-format", "adopt", "adopt-match"})
             if (arguments.has(option))
                 return fail(Errc::invalid_argument,
-                            core::cat("--", std::string_view(option), " goes with --slot NAME"));
+                            base::cat("--", std::string_view(option), " goes with --slot NAME"));
         return {};
     }
-    if (auto ok = core::check_slot_name(*arguments.value("slot")); !ok)
+    if (auto ok = base::check_slot_name(*arguments.value("slot")); !ok)
         return ok;
     for (auto [option, with] : {std::pair("pidfile-format", "pidfile"), std::pair("adopt-match", "adopt")})
         if (arguments.has(option) && !arguments.has(with))
             return fail(Errc::invalid_argument,
-                        core::cat("--", std::string_view(option), " goes with --", std::string_view(with)));
+                        base::cat("--", std::string_view(option), " goes with --", std::string_view(with)));
     for (const char* option : {"pidfile", "adopt"})
         if (arguments.value(option) == "")
             return fail(Errc::invalid_argument,
-                        core::cat("--", std::string_view(option), " needs the path of a file"));
+                        base::cat("--", std::string_view(option), " needs the path of a file"));
     return slot::check_match(arguments.value("adopt-match").value_or(""));
 }
 
@@ -83,7 +83,7 @@ Result<AcquireOptions> acquire_options(const Arguments& arguments) {
 
 std::unexpected<Error> host_went(const Arguments& arguments) {
     return fail(Errc::cancelled,
-                core::cat("gave up on the slot \"", arguments.value("slot").value_or(""),
+                base::cat("gave up on the slot \"", arguments.value("slot").value_or(""),
                           "\": the process that wanted it has ended, or has closed its input"));
 }
 
@@ -114,7 +114,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
 
     if (auto ok = sweep(); !ok)
         return std::unexpected(ok.error());
-    auto watch = sys::HostWatch::of(front.host ? front.host->fd() : -1, front.watch_input ? STDIN_FILENO : -1,
+    auto watch = host::HostWatch::of(front.host ? front.host->fd() : -1, front.watch_input ? STDIN_FILENO : -1,
                                     front.keeper.plan.stages.front().wait);
     if (!watch)
         return std::unexpected(watch.error());
@@ -126,7 +126,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     auto acquired = registry::acquire_telling(
         location, *options,
         {.swept = [&events](const auto& swept) { registry::tell_of_swept(events, swept); },
-         .blocked = [](const std::string& by) { complain(core::cat("waiting: ", by)); }});
+         .blocked = [](const std::string& by) { complain(base::cat("waiting: ", by)); }});
     if (!acquired) {
         if (acquired.error().code == Errc::held || acquired.error().code == Errc::too_many_takeovers)
             events.append({.unix_ms = 0,

@@ -5,7 +5,7 @@
 #include "holdfast/slot.hpp"
 #include "keep/front.hpp"
 #include "registry/events.hpp"
-#include "sys/host_watch.hpp"
+#include "host/host_watch.hpp"
 
 #include <functional>
 #include <optional>
@@ -14,7 +14,7 @@ namespace holdfast::cli {
 
 struct EnteredSlot {
     std::optional<Ownership> ownership; // none without --slot
-    std::optional<sys::HostWatch> host; // with --slot: whether the command is wanted still
+    std::optional<host::HostWatch> host; // with --slot: whether the command is wanted still
     std::optional<int> attached;        // a healthy owner was found and printed: the exit code
 };
 

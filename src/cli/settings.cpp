@@ -1,9 +1,9 @@
 #include "cli/settings.hpp"
 
 #include "cli/print.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/directories.hpp"
-#include "sys/user_places.hpp"
+#include "places/user_places.hpp"
 
 #include <cstdlib>
 
@@ -16,12 +16,12 @@ std::optional<std::string> from_environment(const char* name) {
 }
 } // namespace
 
-Result<core::Places> places_of(const Arguments& arguments) {
+Result<places::Places> places_of(const Arguments& arguments) {
     std::string profile = arguments.profile;
     if (!arguments.has("profile"))
         if (auto named = from_environment("HOLDFAST_PROFILE"); named && !named->empty())
             profile = *named;
-    return sys::places_of_user(profile);
+    return places::places_of_user(profile);
 }
 
 Result<void> prepare_directory(const std::string& path) {
@@ -30,7 +30,7 @@ Result<void> prepare_directory(const std::string& path) {
     if (auto ok = sys::check_private_directory(path); !ok)
         return ok;
     if (auto shared = sys::shared_file_system(path))
-        complain(core::cat(
+        complain(base::cat(
             "warning: ", path, " is on ", *shared,
             ", where locks and process numbers of several machines meet; Holdfast guards this machine "
             "only. Set HOLDFAST_HOME to a local directory"));
@@ -42,7 +42,7 @@ Result<std::string> slot_directory(const Arguments& arguments) {
         char* full = ::realpath(given->c_str(), nullptr);
         if (!full)
             return fail(Errc::invalid_argument,
-                        core::cat("--slot-dir ", *given, " is not a directory that exists"));
+                        base::cat("--slot-dir ", *given, " is not a directory that exists"));
         std::string out = full;
         std::free(full);
         return out;
@@ -57,9 +57,9 @@ Result<std::optional<Millis>> duration_option(const Arguments& arguments, std::s
     auto text = arguments.value(name);
     if (!text)
         return std::nullopt;
-    auto parsed = core::parse_duration(*text);
+    auto parsed = base::parse_duration(*text);
     if (!parsed)
-        return fail(Errc::invalid_argument, core::cat("--", name, ": ", parsed.error().message));
+        return fail(Errc::invalid_argument, base::cat("--", name, ": ", parsed.error().message));
     return *parsed;
 }
 
@@ -67,16 +67,16 @@ Result<std::optional<unsigned long long>> size_option(const Arguments& arguments
     auto text = arguments.value(name);
     if (!text)
         return std::nullopt;
-    auto parsed = core::parse_size(*text);
+    auto parsed = base::parse_size(*text);
     if (!parsed)
-        return fail(Errc::invalid_argument, core::cat("--", name, ": ", parsed.error().message));
+        return fail(Errc::invalid_argument, base::cat("--", name, ": ", parsed.error().message));
     return *parsed;
 }
 
 Result<void> check_keys(const Arguments& arguments) {
     for (std::string_view name : {"name", "session", "task"})
         if (auto key = arguments.value(name); key && key->empty())
-            return fail(Errc::invalid_argument, core::cat("--", name, " needs a word that is not empty"));
+            return fail(Errc::invalid_argument, base::cat("--", name, " needs a word that is not empty"));
     return {};
 }
 

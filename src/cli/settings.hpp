@@ -1,15 +1,16 @@
 // From arguments and environment to places.
 #pragma once
 
+#include "holdfast/result.hpp"
 #include "cli/options.hpp"
-#include "core/duration.hpp"
-#include "core/places.hpp"
-#include "holdfast/slot.hpp"
+#include "base/duration.hpp"
+#include "places/places.hpp"
+#include "holdfast/values.hpp"
 
 namespace holdfast::cli {
 
 // The profile's places; nothing is created.
-Result<core::Places> places_of(const Arguments& arguments);
+Result<places::Places> places_of(const Arguments& arguments);
 // Makes a directory for writing (0700) and warns when it is shared between machines.
 Result<void> prepare_directory(const std::string& path);
 // --slot-dir, or the profile's slots; relative paths are taken from the working directory.

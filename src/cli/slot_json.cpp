@@ -1,11 +1,9 @@
 #include "cli/slot_json.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
 
 namespace holdfast::cli {
-
-namespace json = boost::json;
 
 json::object to_json_object(const SlotInfo& info) {
     json::object out;
@@ -28,7 +26,7 @@ json::object to_json_object(const SlotInfo& info) {
         {"done", info.progress_done}, {"total", info.progress_total}, {"age_ms", info.progress_age.count()}};
     out["age_ms"] = info.age.count();
     out["since_unix_ms"] = info.since_unix_ms;
-    out["argv"] = core::to_array(info.argv);
+    out["argv"] = json::to_array(info.argv);
     out["address"] = info.address;
     out["session"] = info.session;
     out["version"] = info.version;
@@ -36,7 +34,7 @@ json::object to_json_object(const SlotInfo& info) {
 }
 
 std::string to_json(const SlotInfo& info) {
-    return core::printable_json(json::serialize(to_json_object(info)));
+    return base::printable_json(json::serialize(to_json_object(info)));
 }
 
 } // namespace holdfast::cli

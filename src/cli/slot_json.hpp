@@ -1,9 +1,9 @@
 // A slot as JSON, for --json.
 #pragma once
 
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <string>
 

@@ -1,12 +1,13 @@
 #include "cli/slots.hpp"
 
+#include "holdfast/slot.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "registry/behind_slot.hpp"
 #include "slot/blocked.hpp"
 #include "sys/proc.hpp"
@@ -41,7 +42,7 @@ std::string owner_cell(const SlotInfo& info) {
     if (info.state == SlotState::orphaned && info.leftovers.empty())
         return "not to be seen";
     if (info.state == SlotState::orphaned)
-        return core::cat(info.leftovers.size(), " left");
+        return base::cat(info.leftovers.size(), " left");
     return "-";
 }
 
@@ -53,9 +54,9 @@ std::string phase_cell(const SlotInfo& info) {
         return "starting" + stopped;
     std::string out(name_of(info.phase));
     if (info.phase == Phase::starting && info.progress_done) {
-        out += core::cat(' ', info.progress_done);
+        out += base::cat(' ', info.progress_done);
         if (info.progress_total)
-            out += core::cat('/', info.progress_total);
+            out += base::cat('/', info.progress_total);
     }
     return out + stopped;
 }
@@ -75,53 +76,53 @@ std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
         boost::json::array out;
         for (const SlotInfo& info : slots)
             out.push_back(to_json_object(info));
-        return core::printable_json(boost::json::serialize(out)) + "\n";
+        return base::printable_json(boost::json::serialize(out)) + "\n";
     }
     if (slots.empty())
         return "no slots yet; take one with: holdfast run --slot NAME -- CMD\n";
     Table table({"NAME", "STATE", "OWNER", "PHASE", "AGE", "EPOCH", "COMMAND"});
     for (const SlotInfo& info : slots)
         table.add({info.name, std::string(name_of(info.state)), owner_cell(info), phase_cell(info),
-                   info.record_is_current ? core::format_duration(info.age) : "-", std::to_string(info.epoch),
+                   info.record_is_current ? base::format_duration(info.age) : "-", std::to_string(info.epoch),
                    command_cell(info)});
     return table.text();
 }
 
 std::string status_text(const SlotInfo& info, const SlotLocation& location) {
-    std::string out = core::cat(info.name, ": ", name_of(info.state));
+    std::string out = base::cat(info.name, ": ", name_of(info.state));
     auto line = [&out](std::string_view name, std::string_view value) {
         if (!value.empty())
-            out += core::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '),
-                             core::printable(value)); // the owner's words, mostly
+            out += base::cat("\n  ", name, std::string(name.size() < 10 ? 10 - name.size() : 1, ' '),
+                             base::printable(value)); // the owner's words, mostly
     };
     if (info.state == SlotState::owned)
         line("owner",
              info.owner_in_other_namespace
                  ? std::string(
                        "in another PID namespace (another container); it cannot be signalled from here")
-                 : core::cat("process ", info.owner_pid));
+                 : base::cat("process ", info.owner_pid));
     if (info.state == SlotState::owned) {
         line("phase", phase_cell(info));
         if (info.record_is_current) {
             line("status", info.status);
-            line("since", core::format_duration(info.age) + " ago");
+            line("since", base::format_duration(info.age) + " ago");
             line("address", info.address);
             line("session", info.session);
         }
         line("command", command_cell(info));
     }
     for (const Leftover& leftover : info.leftovers)
-        line("left over", core::cat("process ", leftover.pid, " (", leftover.command, ")"));
+        line("left over", base::cat("process ", leftover.pid, " (", leftover.command, ")"));
     if (info.state == SlotState::orphaned && info.leftovers.empty())
         line("held by", slot::holders_for_people(
                             location, registry::lost_trees(registry::named_behind(location, info.epoch))));
     if (info.state == SlotState::orphaned)
         line("to do",
-             core::cat(
+             base::cat(
                  "the next start sees to them (--if-held replace ends them), or end them now: holdfast stop ",
                  info.name));
     if (info.state == SlotState::free && info.has_record)
-        line("last", core::cat(sys::join_command(info.argv), " (history; nothing runs)"));
+        line("last", base::cat(sys::join_command(info.argv), " (history; nothing runs)"));
     line("epoch", info.epoch ? std::to_string(info.epoch) : std::string());
     return out + "\n";
 }

@@ -4,16 +4,16 @@
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/stop_targets.hpp"
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
 #include "registry/entry.hpp"
 #include "registry/events.hpp"
 #include "registry/tree_ender.hpp"
 #include "slot/blocked.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "slot/sight.hpp"
 #include "slot/stopping.hpp"
 #include "sys/clock.hpp"
@@ -26,8 +26,6 @@
 #include <optional>
 
 namespace holdfast::cli {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -43,7 +41,7 @@ constexpr Option options[] = {
 };
 
 std::unexpected<Error> lives_on(const StopTarget& target, const std::vector<Leftover>& survivors) {
-    return fail(Errc::survivors, core::cat(target.shown, " could not be ended: ",
+    return fail(Errc::survivors, base::cat(target.shown, " could not be ended: ",
                                            slot::leftovers_for_people(survivors), " lives on"));
 }
 
@@ -172,13 +170,13 @@ Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry
              .id = target.location.name,
              .label = target.label,
              .pid = ended->second.front(),
-             .reason = core::cat("stopped; both its guards were gone; ", ended->second.size(), " processes"),
+             .reason = base::cat("stopped; both its guards were gone; ", ended->second.size(), " processes"),
              .status = {}});
     // Whoever holds its life lives, found or not.
-    if (auto sight = sys::LockFile::look(slot::lock_path(target.location));
+    if (auto sight = sys::LockFile::look(records::lock_path(target.location));
         target.abandoned->spare.empty() && sight && sight->life_held && !sight->owned)
         return fail(Errc::survivors,
-                    core::cat(target.shown, " could not be ended: its life is still held by ",
+                    base::cat(target.shown, " could not be ended: its life is still held by ",
                               slot::holders_for_people(place_for_people(target), target.lost)));
     std::vector<Leftover> survivors;
     for (const sys::PidFd& process : left.take_survivors())
@@ -202,14 +200,14 @@ json::object to_json_object(const StopTarget& target, const Result<Stopped>& sto
 
 Error nothing_called(const std::string& word) {
     return {.code = Errc::not_found,
-            .message = core::cat("there is no helper and no slot called \"", word,
+            .message = base::cat("there is no helper and no slot called \"", word,
                                  "\"; see: holdfast ps, holdfast slots")};
 }
 
 std::string sentence(const StopTarget& target, const Stopped& stopped) {
     if (!stopped.successor)
-        return core::cat("stopped ", core::printable(target.shown), '\n');
-    return core::cat("stopped ", core::printable(target.shown),
+        return base::cat("stopped ", base::printable(target.shown), '\n');
+    return base::cat("stopped ", base::printable(target.shown),
                      "; somebody who waited owns it now: ", slot::owner_for_people(*stopped.successor), '\n');
 }
 

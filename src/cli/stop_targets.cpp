@@ -1,8 +1,9 @@
 #include "cli/stop_targets.hpp"
 
+#include "holdfast/slot.hpp"
 #include "cli/settings.hpp"
-#include "core/names.hpp"
-#include "core/text.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "registry/behind_slot.hpp"
 #include "registry/listing.hpp"
 #include "sys/proc.hpp"
@@ -16,7 +17,7 @@ using registry::Helper;
 namespace {
 
 // Nobody guards it: it is ended as the next start would.
-void abandon(StopTarget& target, const core::HelperFacts& facts) {
+void abandon(StopTarget& target, const base::HelperFacts& facts) {
     target.abandoned = {.id = target.location.name,
                         .spare = facts.spare,
                         .cgroup_place = facts.cgroup_place,
@@ -26,7 +27,7 @@ void abandon(StopTarget& target, const core::HelperFacts& facts) {
 
 StopTarget target_of(const Helper& helper, const std::string& directory) {
     StopTarget target{.location = {.directory = directory, .name = helper.id},
-                      .shown = core::cat(helper.facts.label, " (", helper.id, ")"),
+                      .shown = base::cat(helper.facts.label, " (", helper.id, ")"),
                       .label = helper.facts.label,
                       .epoch = helper.info.epoch};
     if (helper.facts.registered)
@@ -68,7 +69,7 @@ StopTarget target_of(const SlotLocation& slot, const SlotInfo& info, const Helpe
             abandon(out, behind.facts);
             break;
         }
-    out.shown = core::cat("slot ", slot.name);
+    out.shown = base::cat("slot ", slot.name);
     if (owner || out.abandoned) {
         out.slot = info;
         out.slot_directory = slot.directory;
@@ -123,7 +124,7 @@ Result<StopTargets> find_stop_targets(const Arguments& arguments) {
         for (const Helper* helper : meant)
             add(*helper);
         bool known = !meant.empty();
-        if (core::check_slot_name(word)) {
+        if (base::check_slot_name(word)) {
             auto directory = slot_directory(arguments);
             if (!directory)
                 return std::unexpected(directory.error());
@@ -139,7 +140,7 @@ Result<StopTargets> find_stop_targets(const Arguments& arguments) {
         if (out.size() == before && !known && std::ranges::count_if(*helpers, [&](const Helper& helper) {
                                                   return helper.id.starts_with(word);
                                               }) > 1)
-            return fail(Errc::invalid_argument, core::cat("several helpers have an id that begins with \"",
+            return fail(Errc::invalid_argument, base::cat("several helpers have an id that begins with \"",
                                                           word, "\"; say more of it (holdfast ps)"));
         if (out.size() == before && !known)
             found.missing.push_back(word);

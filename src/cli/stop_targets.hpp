@@ -1,10 +1,11 @@
 // What the words of `holdfast stop` mean: helpers, slots, registered processes.
 #pragma once
 
+#include "holdfast/result.hpp"
 #include "cli/options.hpp"
-#include "core/identity.hpp"
+#include "base/identity.hpp"
 #include "core/stop_plan.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 #include "registry/left_behind.hpp"
 #include "slot/blocked.hpp"
 
@@ -31,7 +32,7 @@ struct StopTarget {
     std::vector<slot::LostTree> lost = {}; // the same, to say who may be left of it
     // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the
     // process is meant.
-    std::optional<core::Identity> registered = {};
+    std::optional<base::Identity> registered = {};
 };
 
 struct StopTargets {

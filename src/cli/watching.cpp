@@ -3,8 +3,8 @@
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/returning_directory.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/signals.hpp"
 
 #include <poll.h>
@@ -33,8 +33,8 @@ int watch(const std::string& directory, bool always, const std::function<std::st
         std::string text = frame();
         bool terminal = stdout_is_terminal();
         if (terminal || text != last) {
-            const auto shown = core::printable_lines(text);
-            if (!print_bytes(terminal ? core::cat("\033[H\033[J", shown) : shown))
+            const auto shown = base::printable_lines(text);
+            if (!print_bytes(terminal ? base::cat("\033[H\033[J", shown) : shown))
                 return exit_ok;
             last = std::move(text);
         }

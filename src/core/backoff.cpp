@@ -37,7 +37,7 @@ std::chrono::nanoseconds Backoff::wait_after(const BackoffPolicy& policy, std::u
     return nanoseconds(static_cast<nanoseconds::rep>(std::min(wait * spread, 4.6e18)));
 }
 
-Backoff::Verdict Backoff::judge(const BackoffPolicy& policy, Moment now, double dice) const {
+Backoff::Verdict Backoff::judge(const BackoffPolicy& policy, base::Moment now, double dice) const {
     Verdict verdict;
     verdict.in_a_row = in_a_row_ == UINT32_MAX ? in_a_row_ : in_a_row_ + 1;
     verdict.in_window = 1;
@@ -46,11 +46,11 @@ Backoff::Verdict Backoff::judge(const BackoffPolicy& policy, Moment now, double 
             ++verdict.in_window;
     verdict.give_up =
         policy.max_failures != 0 && std::max(verdict.in_a_row, verdict.in_window) >= policy.max_failures;
-    verdict.not_before = after(now, wait_after(policy, verdict.in_a_row, dice));
+    verdict.not_before = base::after(now, wait_after(policy, verdict.in_a_row, dice));
     return verdict;
 }
 
-Backoff::Verdict Backoff::record(const BackoffPolicy& policy, Moment now, double dice) {
+Backoff::Verdict Backoff::record(const BackoffPolicy& policy, base::Moment now, double dice) {
     const Verdict verdict = judge(policy, now, dice);
     in_a_row_ = verdict.in_a_row;
     times_[next_] = now;

@@ -11,7 +11,7 @@
 // the second one that is fast.
 #pragma once
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 
 #include "holdfast/result.hpp"
 
@@ -44,16 +44,16 @@ public:
     // What to do after a failure.
     struct Verdict {
         bool give_up = false;
-        Moment not_before{0};       // when to start again, unless it gives up
+        base::Moment not_before{0};       // when to start again, unless it gives up
         std::uint32_t in_a_row = 0; // failures since the last good run, this one included
         std::uint32_t in_window = 0;
     };
 
     // What record() would say, without recording. `dice` is in [0, 1): 0.5 is the middle of the jitter.
-    [[nodiscard]] Verdict judge(const BackoffPolicy& policy, Moment now, double dice) const;
+    [[nodiscard]] Verdict judge(const BackoffPolicy& policy, base::Moment now, double dice) const;
 
     // Counts a failure at `now`.
-    Verdict record(const BackoffPolicy& policy, Moment now, double dice);
+    Verdict record(const BackoffPolicy& policy, base::Moment now, double dice);
 
     // Readiness has held: the row is over. The window remembers all the same.
     void run_was_good() noexcept { in_a_row_ = 0; }
@@ -68,7 +68,7 @@ public:
                                                double dice);
 
 private:
-    std::array<Moment, most_failures> times_{}; // a ring of the latest failures
+    std::array<base::Moment, most_failures> times_{}; // a ring of the latest failures
     std::uint32_t count_ = 0;                   // how many of them are set
     std::uint32_t next_ = 0;                    // where the next one goes
     std::uint32_t in_a_row_ = 0;

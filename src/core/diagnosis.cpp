@@ -1,6 +1,6 @@
 #include "core/diagnosis_parts.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,17 +30,17 @@ std::string_view words_for(FindingKind kind) {
     return kind == FindingKind::no_writer ? std::string_view("no writer") : name_of(kind);
 }
 
-bool input_is_dead(const ProcessFacts& process) {
-    return process.descriptors_known && process.input.far_end == FarEnd::gone;
+bool input_is_dead(const base::ProcessFacts& process) {
+    return process.descriptors_known && process.input.far_end == base::FarEnd::gone;
 }
 
-bool output_is_dead(const ProcessFacts& process) {
-    return process.descriptors_known && process.output.far_end == FarEnd::gone;
+bool output_is_dead(const base::ProcessFacts& process) {
+    return process.descriptors_known && process.output.far_end == base::FarEnd::gone;
 }
 
 namespace {
 
-std::string_view program_name(const ProcessFacts& process) {
+std::string_view program_name(const base::ProcessFacts& process) {
     std::string_view name =
         process.argv.empty() ? std::string_view() : std::string_view(process.argv.front());
     name.remove_prefix(name.rfind('/') + 1); // npos + 1 is 0
@@ -49,14 +49,14 @@ std::string_view program_name(const ProcessFacts& process) {
 
 // comm is the name of the file that was executed, which for the keeper may be /proc/self/exe: then its first
 // word tells.
-bool is_holdfast(const ProcessFacts& process) {
+bool is_holdfast(const base::ProcessFacts& process) {
     std::string_view name = program_name(process);
     return process.comm.starts_with("holdfast") || name == "holdfast" || name == "holdfast-keep";
 }
 
 } // namespace
 
-bool is_shell(const ProcessFacts& process) {
+bool is_shell(const base::ProcessFacts& process) {
     static constexpr std::array<std::string_view, 8> shells = {"sh",  "bash", "dash", "zsh",
                                                                "ksh", "fish", "tcsh", "busybox"};
     std::string_view name = program_name(process);
@@ -65,7 +65,7 @@ bool is_shell(const ProcessFacts& process) {
     return std::ranges::find(shells, name) != shells.end();
 }
 
-bool is_package_launcher(const ProcessFacts& process) {
+bool is_package_launcher(const base::ProcessFacts& process) {
     if (process.argv.size() == 1)
         return process.argv.front().starts_with("npm ") || process.argv.front().starts_with("npx ");
     static constexpr std::array<std::string_view, 4> scripts = {"npx", "npm", "npx-cli.js", "npm-cli.js"};
@@ -76,13 +76,13 @@ bool is_package_launcher(const ProcessFacts& process) {
     return std::ranges::find(scripts, script) != scripts.end();
 }
 
-bool is_left_alone(const ProcessFacts& process, const Case& the) {
+bool is_left_alone(const base::ProcessFacts& process, const Case& the) {
     if (process.kernel_thread || process.inner_namespace || process.pid() == 1 || is_service(process.unit))
         return true;
     if (the.lineage.is_ancestor(process.pid(), the.snapshot.own_pid))
         return true;
     // Whatever holdfast guards ends by holdfast's own rules, and so do its own programs.
-    const ProcessFacts* up = &process;
+    const base::ProcessFacts* up = &process;
     for (int steps = 0; up && steps < 64; ++steps) {
         if (is_holdfast(*up))
             return true;
@@ -91,15 +91,15 @@ bool is_left_alone(const ProcessFacts& process, const Case& the) {
     return false;
 }
 
-std::string name_pid(const ProcessFacts& process) {
-    return cat(printable(process.comm), " (", process.pid(), ")");
+std::string name_pid(const base::ProcessFacts& process) {
+    return base::cat(base::printable(process.comm), " (", process.pid(), ")");
 }
 
-std::string command_of(const ProcessFacts& process, const Case& the) {
-    return printable(the.settings.describe ? the.settings.describe(process) : process.comm);
+std::string command_of(const base::ProcessFacts& process, const Case& the) {
+    return base::printable(the.settings.describe ? the.settings.describe(process) : process.comm);
 }
 
-Finding finding_about(const ProcessFacts& process, FindingKind kind, const Case& the) {
+Finding finding_about(const base::ProcessFacts& process, FindingKind kind, const Case& the) {
     Finding out;
     out.kind = kind;
     out.identity = process.identity;
@@ -108,12 +108,12 @@ Finding finding_about(const ProcessFacts& process, FindingKind kind, const Case&
     out.age_ms = process.age_ms;
     out.pids = the.lineage.tree(process.pid());
     for (int pid : out.pids)
-        if (const ProcessFacts* member = the.lineage.find(pid))
+        if (const base::ProcessFacts* member = the.lineage.find(pid))
             out.memory += member->memory;
     return out;
 }
 
-std::vector<Finding> diagnose(const Snapshot& snapshot, const DiagnosisSettings& settings) {
+std::vector<Finding> diagnose(const base::Snapshot& snapshot, const DiagnosisSettings& settings) {
     Lineage lineage(snapshot);
     Case the{snapshot, lineage, settings};
     std::unordered_set<int> taken;
@@ -127,9 +127,9 @@ std::vector<Finding> diagnose(const Snapshot& snapshot, const DiagnosisSettings&
     return out;
 }
 
-std::unordered_set<int> worth_dating(const Snapshot& snapshot) {
+std::unordered_set<int> worth_dating(const base::Snapshot& snapshot) {
     std::map<std::vector<std::string>, std::vector<int>> by_command;
-    for (const ProcessFacts& process : snapshot.processes)
+    for (const base::ProcessFacts& process : snapshot.processes)
         if (process.uid == snapshot.own_uid && process.state != 'Z' && !process.argv.empty())
             by_command[process.argv].push_back(process.pid());
     const Lineage lineage(snapshot);
@@ -148,10 +148,10 @@ std::vector<std::string> without_title_padding(std::vector<std::string> argv) {
     return argv;
 }
 
-std::unordered_set<int> worth_watching(const Snapshot& snapshot) {
+std::unordered_set<int> worth_watching(const base::Snapshot& snapshot) {
     Lineage lineage(snapshot);
     std::unordered_set<int> out;
-    for (const ProcessFacts& process : snapshot.processes) {
+    for (const base::ProcessFacts& process : snapshot.processes) {
         if (process.state == 'Z')
             out.insert(process.pid());
         if (input_is_dead(process) || !process.mark.empty())

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/lineage.hpp"
-#include "core/process_facts.hpp"
+#include "base/process_facts.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,7 +46,7 @@ struct Generation {
 struct Finding {
     FindingKind kind = FindingKind::orphaned;
     bool proven = false;
-    Identity identity; // of the process it is about; of the oldest one for duplicates, the parent for zombies
+    base::Identity identity; // of the process it is about; of the oldest one for duplicates, the parent for zombies
     std::string command; // its command line, for people
     int uid = -1;
     int host = 0; // living process that owns or owned it; 0 for none
@@ -70,23 +70,23 @@ struct DiagnosisSettings {
     // Which processes findings may be about; all, when empty. The others still count as evidence.
     std::function<bool(int pid)> in_scope;
     // The command line for people; the caller quotes.
-    std::function<std::string(const ProcessFacts&)> describe;
+    std::function<std::string(const base::ProcessFacts&)> describe;
     // For the negative control of the tests only: believe a dead starter without looking at the other end of
     // stdio.
     bool without_channel_check = false;
 };
 
 // Proven ones first, then by kind, then the largest first.
-std::vector<Finding> diagnose(const Snapshot& snapshot, const DiagnosisSettings& settings);
+std::vector<Finding> diagnose(const base::Snapshot& snapshot, const DiagnosisSettings& settings);
 
 // The processes of which the diagnosis will ask when they last ran: those of whose command there are several.
-std::unordered_set<int> worth_dating(const Snapshot& snapshot);
+std::unordered_set<int> worth_dating(const base::Snapshot& snapshot);
 
 // A process may write a title over its command line (npm does: "npm exec NAME"). What is left of the old
 // words is filled with zeros, which reads as empty words: the title alone is what it shows.
 std::vector<std::string> without_title_padding(std::vector<std::string> argv);
 
 // The processes whose activity the diagnosis will ask for: measure these between the two looks.
-std::unordered_set<int> worth_watching(const Snapshot& snapshot);
+std::unordered_set<int> worth_watching(const base::Snapshot& snapshot);
 
 } // namespace holdfast::core

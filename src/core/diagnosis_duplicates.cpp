@@ -1,7 +1,7 @@
 // The same helper more than once: always suspected, since two may be wanted.
 #include "core/diagnosis_parts.hpp"
-#include "core/duration.hpp"
-#include "core/text.hpp"
+#include "base/duration.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace holdfast::core {
 
 namespace {
 
-bool is_channel(const Channel& channel) {
-    return channel.kind == ChannelKind::pipe || channel.kind == ChannelKind::unix_socket;
+bool is_channel(const base::Channel& channel) {
+    return channel.kind == base::ChannelKind::pipe || channel.kind == base::ChannelKind::unix_socket;
 }
 
 // The one process that both writes its stdin and reads its stdout: that makes it a helper, and tells it from
 // a member of a pipeline, which has one neighbour on each side. 0 when there is none.
-int host_of(const ProcessFacts& process, const Case& the) {
+int host_of(const base::ProcessFacts& process, const Case& the) {
     if (!process.descriptors_known || !is_channel(process.input) || !is_channel(process.output))
         return 0;
     auto writers = the.lineage.writers(process.input);
@@ -40,8 +40,8 @@ int host_of(const ProcessFacts& process, const Case& the) {
 }
 
 // A launcher and the server behind it are one instance, found by its top.
-bool continues_its_parent(const ProcessFacts& process, const Case& the) {
-    const ProcessFacts* parent = the.lineage.find(process.ppid);
+bool continues_its_parent(const base::ProcessFacts& process, const Case& the) {
+    const base::ProcessFacts* parent = the.lineage.find(process.ppid);
     if (!parent || !is_channel(parent->input))
         return false;
     return parent->input.inode == process.input.inode ||
@@ -49,7 +49,7 @@ bool continues_its_parent(const ProcessFacts& process, const Case& the) {
 }
 
 struct Instance {
-    const ProcessFacts* process;
+    const base::ProcessFacts* process;
     int host;
 };
 
@@ -61,7 +61,7 @@ Generation generation_of(const Instance& instance, const Case& the) {
     out.pids = the.lineage.tree(out.pid);
     bool known = true;
     for (const int pid : out.pids) {
-        const ProcessFacts* member = the.lineage.find(pid);
+        const base::ProcessFacts* member = the.lineage.find(pid);
         if (member == nullptr || member->state == 'Z')
             continue;
         out.memory += member->memory;
@@ -75,25 +75,25 @@ Generation generation_of(const Instance& instance, const Case& the) {
 }
 
 std::string words_for(std::uint64_t ms) {
-    return format_duration(Millis(ms));
+    return base::format_duration(base::Millis(ms));
 }
 
 constexpr std::uint64_t moment_ms = 1000;
 
 std::string cost(std::size_t processes, std::uint64_t memory) {
-    return cat(processes, processes == 1 ? " process" : " processes", " with ", format_size(memory));
+    return base::cat(processes, processes == 1 ? " process" : " processes", " with ", base::format_size(memory));
 }
 
 std::string describe(const Generation& one, std::size_t of, const Case& the) {
-    const ProcessFacts* host = the.lineage.find(one.host);
-    auto out = of > 1 ? cat("process ", one.pid, " is generation ", one.number, " of ", of,
+    const base::ProcessFacts* host = the.lineage.find(one.host);
+    auto out = of > 1 ? base::cat("process ", one.pid, " is generation ", one.number, " of ", of,
                             one.newest ? ", the newest: " : ": ")
-                      : cat("process ", one.pid, " is the one of ", name_pid(*host), ": ");
-    out += cat("started ", words_for(one.age_ms), " ago, ", cost(one.pids.size(), one.memory), ", ",
+                      : base::cat("process ", one.pid, " is the one of ", name_pid(*host), ": ");
+    out += base::cat("started ", words_for(one.age_ms), " ago, ", cost(one.pids.size(), one.memory), ", ",
                words_for(one.cpu_ms), " of CPU since");
     if (one.idle_ms)
         out += *one.idle_ms < moment_ms ? std::string("; it ran just now")
-                                        : cat("; nothing of it has run for ", words_for(*one.idle_ms));
+                                        : base::cat("; nothing of it has run for ", words_for(*one.idle_ms));
     return out;
 }
 
@@ -129,10 +129,10 @@ void tell_the_older(Finding& finding, const Case& the) {
     }
     if (processes == 0)
         return;
-    finding.evidence.push_back(cat("the older ones together: ", cost(processes, memory),
+    finding.evidence.push_back(base::cat("the older ones together: ", cost(processes, memory),
                                    all_idle ? "; none of it has run since the newest was started" : ""));
-    const ProcessFacts* host = the.lineage.find(finding.generations.front().host);
-    finding.doubts.push_back(cat(
+    const base::ProcessFacts* host = the.lineage.find(finding.generations.front().host);
+    finding.doubts.push_back(base::cat(
         finding.host != 0 ? name_pid(*host) : "each host",
         " still holds the pipes of the older ones, and may write to them at any moment; nobody but the host "
         "knows whether it will"));
@@ -142,7 +142,7 @@ void tell_the_older(Finding& finding, const Case& the) {
 
 std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& taken) {
     std::map<std::pair<int, std::vector<std::string>>, std::vector<Instance>> groups;
-    for (const ProcessFacts& process : the.snapshot.processes) {
+    for (const base::ProcessFacts& process : the.snapshot.processes) {
         if (process.argv.empty() || process.state == 'Z' || taken.contains(process.pid()) ||
             process.age_ms < the.settings.settled_age_ms || is_left_alone(process, the))
             continue;
@@ -152,7 +152,7 @@ std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& t
         if (is_shell(process) && process.argv.size() == 1)
             continue; // a shell that waits for commands: each is somebody's own
         int host = host_of(process, the);
-        const ProcessFacts* host_facts = the.lineage.find(host);
+        const base::ProcessFacts* host_facts = the.lineage.find(host);
         if (host == 0 || !host_facts || is_shell(*host_facts) || continues_its_parent(process, the))
             continue;
         groups[{process.uid, process.argv}].push_back({&process, host});
@@ -179,15 +179,15 @@ std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& t
         }
         for (auto [host, count] : per_host)
             finding.evidence.push_back(
-                cat("process ", host, " holds stdin and stdout of ", count, " of them"));
+                base::cat("process ", host, " holds stdin and stdout of ", count, " of them"));
         tell_generations(finding, per_host, the);
         if (per_host.size() == 1) {
             finding.host = per_host.begin()->first;
-            const ProcessFacts* host = the.lineage.find(finding.host);
+            const base::ProcessFacts* host = the.lineage.find(finding.host);
             finding.host_command = command_of(*host, the);
-            finding.rule = cat("the same command runs ", instances.size(), " times under one host");
+            finding.rule = base::cat("the same command runs ", instances.size(), " times under one host");
         } else {
-            finding.rule = cat("the same command runs ", instances.size(), " times for one user, under ",
+            finding.rule = base::cat("the same command runs ", instances.size(), " times for one user, under ",
                                per_host.size(), " hosts");
             finding.doubts = {"each host may need its own"};
         }

@@ -1,7 +1,7 @@
 #include "core/lineage.hpp"
 
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::core {
 
@@ -15,7 +15,7 @@ std::unordered_set<int> holders(const std::unordered_map<std::uint64_t, std::uno
     return found == table.end() ? std::unordered_set<int>{} : found->second;
 }
 
-bool is_systemd(const ProcessFacts& process) {
+bool is_systemd(const base::ProcessFacts& process) {
     // comm of a process can be chosen by it, but a user who calls his own host "systemd" deceives only
     // himself.
     return process.comm == "systemd";
@@ -23,31 +23,31 @@ bool is_systemd(const ProcessFacts& process) {
 
 } // namespace
 
-Lineage::Lineage(const Snapshot& snapshot) {
-    for (const ProcessFacts& process : snapshot.processes) {
+Lineage::Lineage(const base::Snapshot& snapshot) {
+    for (const base::ProcessFacts& process : snapshot.processes) {
         by_pid_[process.pid()] = &process;
         children_[process.ppid].push_back(process.pid());
-        for (const Link& link : process.links) {
+        for (const base::Link& link : process.links) {
             switch (link.kind) {
-            case LinkKind::pipe_reader:
+            case base::LinkKind::pipe_reader:
                 pipe_readers_[link.inode].insert(process.pid());
                 break;
-            case LinkKind::pipe_writer:
+            case base::LinkKind::pipe_writer:
                 pipe_writers_[link.inode].insert(process.pid());
                 break;
-            case LinkKind::unix_socket:
+            case base::LinkKind::unix_socket:
                 socket_holders_[link.inode].insert(process.pid());
                 socket_peer_[link.inode] = link.peer;
                 break;
-            case LinkKind::quiet_tcp:
-            case LinkKind::other_socket:
+            case base::LinkKind::quiet_tcp:
+            case base::LinkKind::other_socket:
                 break;
             }
         }
     }
 }
 
-const ProcessFacts* Lineage::find(int pid) const {
+const base::ProcessFacts* Lineage::find(int pid) const {
     auto found = by_pid_.find(pid);
     return found == by_pid_.end() ? nullptr : found->second;
 }
@@ -73,54 +73,54 @@ bool Lineage::is_ancestor(int ancestor, int pid) const {
     while (pid > 0 && seen.insert(pid).second) {
         if (pid == ancestor)
             return true;
-        const ProcessFacts* process = find(pid);
+        const base::ProcessFacts* process = find(pid);
         pid = process ? process->ppid : 0;
     }
     return false;
 }
 
-std::unordered_set<int> Lineage::far_holders(const Link& link) const {
+std::unordered_set<int> Lineage::far_holders(const base::Link& link) const {
     switch (link.kind) {
-    case LinkKind::pipe_reader:
+    case base::LinkKind::pipe_reader:
         return holders(pipe_writers_, link.inode);
-    case LinkKind::pipe_writer:
+    case base::LinkKind::pipe_writer:
         return holders(pipe_readers_, link.inode);
-    case LinkKind::unix_socket:
+    case base::LinkKind::unix_socket:
         return holders(socket_holders_, link.peer);
-    case LinkKind::quiet_tcp:
-    case LinkKind::other_socket:
+    case base::LinkKind::quiet_tcp:
+    case base::LinkKind::other_socket:
         break;
     }
     return {};
 }
 
-std::unordered_set<int> Lineage::writers(const Channel& input) const {
-    if (input.kind == ChannelKind::pipe)
+std::unordered_set<int> Lineage::writers(const base::Channel& input) const {
+    if (input.kind == base::ChannelKind::pipe)
         return holders(pipe_writers_, input.inode);
     auto peer = socket_peer_.find(input.inode);
     return peer == socket_peer_.end() ? std::unordered_set<int>{} : holders(socket_holders_, peer->second);
 }
 
-std::unordered_set<int> Lineage::readers(const Channel& output) const {
-    if (output.kind == ChannelKind::pipe)
+std::unordered_set<int> Lineage::readers(const base::Channel& output) const {
+    if (output.kind == base::ChannelKind::pipe)
         return holders(pipe_readers_, output.inode);
     return writers(output); // a socket is both
 }
 
-std::string proof_of_dead_starter(const ProcessFacts& process, const Lineage& lineage) {
-    const ProcessFacts* parent = lineage.find(process.ppid);
+std::string proof_of_dead_starter(const base::ProcessFacts& process, const Lineage& lineage) {
+    const base::ProcessFacts* parent = lineage.find(process.ppid);
     // Whoever adopts an orphan is its ancestor, hence older. If not, the number was reused between two looks.
     if (!parent || parent->identity.start_ticks > process.identity.start_ticks)
         return {};
     bool parent_never_moved = parent->pid() == 1 || parent->session != parent->pid() || is_systemd(*parent);
     if (parent_never_moved && process.session != 0 && process.session != process.pid() &&
         process.session != parent->session)
-        return cat("it was born in session ", process.session, " and its parent is now ",
-                   printable(parent->comm), " (", parent->pid(),
+        return base::cat("it was born in session ", process.session, " and its parent is now ",
+                   base::printable(parent->comm), " (", parent->pid(),
                    "), which is not of that session: whoever started it is dead");
     if (is_systemd(*parent) && is_started_by_others(process.unit))
-        return cat("its parent is now systemd (", parent->pid(), "), which starts nothing inside ",
-                   printable(process.unit), ": whoever started it is dead");
+        return base::cat("its parent is now systemd (", parent->pid(), "), which starts nothing inside ",
+                   base::printable(process.unit), ": whoever started it is dead");
     return {};
 }
 

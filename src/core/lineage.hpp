@@ -2,7 +2,7 @@
 // present parent, or did it come to it when its real parent died?
 #pragma once
 
-#include "core/process_facts.hpp"
+#include "base/process_facts.hpp"
 
 #include <string>
 #include <string_view>
@@ -14,20 +14,20 @@ namespace holdfast::core {
 
 class Lineage {
 public:
-    explicit Lineage(const Snapshot& snapshot); // keeps a reference
+    explicit Lineage(const base::Snapshot& snapshot); // keeps a reference
 
-    [[nodiscard]] const ProcessFacts* find(int pid) const;
+    [[nodiscard]] const base::ProcessFacts* find(int pid) const;
     [[nodiscard]] const std::vector<int>& children(int pid) const;
     // The process and all its descendants, itself first.
     [[nodiscard]] std::vector<int> tree(int pid) const;
     [[nodiscard]] bool is_ancestor(int ancestor, int pid) const; // true for pid itself
     // The processes that have the far end of this channel or link open, as far as they can be seen.
-    [[nodiscard]] std::unordered_set<int> writers(const Channel& input) const;
-    [[nodiscard]] std::unordered_set<int> readers(const Channel& output) const;
-    [[nodiscard]] std::unordered_set<int> far_holders(const Link& link) const;
+    [[nodiscard]] std::unordered_set<int> writers(const base::Channel& input) const;
+    [[nodiscard]] std::unordered_set<int> readers(const base::Channel& output) const;
+    [[nodiscard]] std::unordered_set<int> far_holders(const base::Link& link) const;
 
 private:
-    std::unordered_map<int, const ProcessFacts*> by_pid_;
+    std::unordered_map<int, const base::ProcessFacts*> by_pid_;
     std::unordered_map<int, std::vector<int>> children_;
     std::unordered_map<std::uint64_t, std::unordered_set<int>> pipe_readers_;
     std::unordered_map<std::uint64_t, std::unordered_set<int>> pipe_writers_;
@@ -43,7 +43,7 @@ private:
 // parent that does not lead its session never changed it, and systemd puts all it starts into sessions of
 // their own. What systemd starts is also always in a unit of its own, while a scope holds what others
 // started.
-std::string proof_of_dead_starter(const ProcessFacts& process, const Lineage& lineage);
+std::string proof_of_dead_starter(const base::ProcessFacts& process, const Lineage& lineage);
 
 // The innermost "*.service" or "*.scope" of the text of /proc/PID/cgroup (v2 line, or systemd's own v1
 // hierarchy).

@@ -1,6 +1,6 @@
 #include "core/page_sessions.hpp"
 
-#include "core/sha256.hpp"
+#include "base/sha256.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ std::string PageSessions::mac(std::string_view key, std::string_view purpose, st
                               std::string_view id, std::string_view first, std::string_view second,
                               std::string_view path, std::string_view body) {
     // Every part but the last is free of line ends, so no two lists of parts make the same text.
-    return hex(hmac_sha256(key, {"holdfast page 1\n", purpose, "\n", port, "\n", id, "\n", first, "\n",
+    return base::hex(base::hmac_sha256(key, {"holdfast page 1\n", purpose, "\n", port, "\n", id, "\n", first, "\n",
                                  second, "\n", path, "\n", body}));
 }
 
@@ -97,7 +97,7 @@ PageSessions::Exchange* PageSessions::verify(const PageRequest& request, const S
     const auto found = std::ranges::find_if(
         exchanges_, [&](const Exchange& one) { return one.nonce == words.nonce && one.id == secret.id; });
     if (found == exchanges_.end() ||
-        !same_secret(words.mac, mac(secret.key, "request", port_, secret.id, words.nonce, words.sequence,
+        !base::same_secret(words.mac, mac(secret.key, "request", port_, secret.id, words.nonce, words.sequence,
                                     request.path, request.body)))
         return nullptr;
     auto& exchange = *found;

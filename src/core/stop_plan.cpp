@@ -1,6 +1,6 @@
 #include "core/stop_plan.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <array>
 #include <utility>
@@ -39,19 +39,19 @@ std::string_view word_of(StopAction action) {
 } // namespace
 
 StopPlan default_stop_plan() {
-    return {{{StopAction::end_of_input, Millis{2000}},
-             {StopAction::terminate, Millis{2000}},
-             {StopAction::kill, Millis{0}}}};
+    return {{{StopAction::end_of_input, base::Millis{2000}},
+             {StopAction::terminate, base::Millis{2000}},
+             {StopAction::kill, base::Millis{0}}}};
 }
 
 Result<StopPlan> parse_stop_plan(std::string_view text) {
     if (text == "mcp")
         return default_stop_plan();
     if (text == "now")
-        return StopPlan{{{StopAction::kill, Millis{0}}}};
+        return StopPlan{{{StopAction::kill, base::Millis{0}}}};
     StopPlan plan;
     auto wrong = [text](std::string_view why) {
-        return fail(Errc::invalid_argument, cat("\"", text, "\" is not a stop plan: ", why,
+        return fail(Errc::invalid_argument, base::cat("\"", text, "\" is not a stop plan: ", why,
                                                 "; write mcp, now, or stages such as eof:2s,term:5s,kill"));
     };
     std::string_view rest = text;
@@ -68,7 +68,7 @@ Result<StopPlan> parse_stop_plan(std::string_view text) {
         else if (word == "kill")
             stage.action = StopAction::kill;
         else
-            return wrong(cat("\"", word, "\" is not a stage"));
+            return wrong(base::cat("\"", word, "\" is not a stage"));
         if (!plan.stages.empty() && plan.stages.back().action >= stage.action)
             return wrong("the stages are eof, term and kill, in that order, each once");
         if (stage.action == StopAction::kill) {
@@ -76,8 +76,8 @@ Result<StopPlan> parse_stop_plan(std::string_view text) {
                 return wrong("kill has no time");
         } else {
             if (colon == std::string_view::npos)
-                return wrong(cat(word, " needs a time, as in ", word, ":2s"));
-            auto wait = parse_duration(part.substr(colon + 1));
+                return wrong(base::cat(word, " needs a time, as in ", word, ":2s"));
+            auto wait = base::parse_duration(part.substr(colon + 1));
             if (!wait)
                 return std::unexpected(wait.error());
             stage.wait = *wait;
@@ -88,16 +88,16 @@ Result<StopPlan> parse_stop_plan(std::string_view text) {
         rest.remove_prefix(end + 1);
     }
     if (plan.stages.back().action != StopAction::kill)
-        plan.stages.push_back({StopAction::kill, Millis{0}});
+        plan.stages.push_back({StopAction::kill, base::Millis{0}});
     return plan;
 }
 
 std::string to_text(const StopPlan& plan) {
     std::string out;
     for (const StopStage& stage : plan.stages) {
-        out += cat(out.empty() ? "" : ",", word_of(stage.action));
+        out += base::cat(out.empty() ? "" : ",", word_of(stage.action));
         if (stage.action != StopAction::kill)
-            out += cat(':', stage.wait.count(), "ms");
+            out += base::cat(':', stage.wait.count(), "ms");
     }
     return out;
 }

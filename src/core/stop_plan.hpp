@@ -1,7 +1,7 @@
 // How a helper's tree is ended, as data: what is done, and how long each step is given before the next.
 #pragma once
 
-#include "core/duration.hpp"
+#include "base/duration.hpp"
 #include "holdfast/result.hpp"
 
 #include <optional>
@@ -19,7 +19,7 @@ enum class StopAction {
 
 struct StopStage {
     StopAction action = StopAction::kill;
-    Millis wait{0}; // how long until the next stage; of no meaning for kill, which is the last
+    base::Millis wait{0}; // how long until the next stage; of no meaning for kill, which is the last
     bool operator==(const StopStage&) const = default;
 };
 

@@ -1,6 +1,6 @@
 #include "core/supervision.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <utility>
 
@@ -14,10 +14,10 @@ constexpr std::uint8_t bit_of(Timer timer) {
 static_assert(bit_of(Timer::linger) == linger_bit && bit_of(Timer::backoff) == backoff_bit &&
               bit_of(Timer::stall) == stall_bit && bit_of(Timer::steady) == steady_bit);
 
-Moment& due_of(Supervision& state, Timer timer) {
+base::Moment& due_of(Supervision& state, Timer timer) {
     return state.due[static_cast<std::size_t>(timer)];
 }
-Moment due_of(const Supervision& state, Timer timer) {
+base::Moment due_of(const Supervision& state, Timer timer) {
     return state.due[static_cast<std::size_t>(timer)];
 }
 
@@ -41,14 +41,14 @@ bool is_stale(const Supervision& state, const Event& event) {
 }
 
 // A running helper was lost: is it once too often?
-Trigger lost_or_final(const Supervision& state, Moment now, double dice, const SupervisionPolicy& policy) {
+Trigger lost_or_final(const Supervision& state, base::Moment now, double dice, const SupervisionPolicy& policy) {
     return state.backoff.judge(policy.backoff, now, dice).give_up ? Trigger::lost_final : Trigger::lost;
 }
 
-Trigger classify_timer(const Supervision& state, Timer timer, Moment now, double dice,
+Trigger classify_timer(const Supervision& state, Timer timer, base::Moment now, double dice,
                        const SupervisionPolicy& policy) {
     // A timer that was cancelled or moved may fire all the same when it was already under way.
-    if (now < due_of(state, timer) || due_of(state, timer) == never)
+    if (now < due_of(state, timer) || due_of(state, timer) == base::never)
         return Trigger::noted;
     switch (timer) {
     case Timer::linger:
@@ -76,7 +76,7 @@ Failure failure_of(const Event& event) {
     }
 }
 
-void count_failure(Supervision& state, const Event& event, Moment now, double dice,
+void count_failure(Supervision& state, const Event& event, base::Moment now, double dice,
                    const SupervisionPolicy& policy) {
     const Backoff::Verdict verdict = state.backoff.record(policy.backoff, now, dice);
     state.failure = failure_of(event);
@@ -84,7 +84,7 @@ void count_failure(Supervision& state, const Event& event, Moment now, double di
     state.failures_in_window = verdict.in_window;
     state.not_before = verdict.not_before;
     if (verdict.give_up || (event.kind == EventKind::spawn_failed && event.permanent))
-        state.not_before = policy.cool_down.count() == 0 ? never : after(now, policy.cool_down);
+        state.not_before = policy.cool_down.count() == 0 ? base::never : base::after(now, policy.cool_down);
 }
 
 // The counting that goes with an event, whatever the table makes of it.
@@ -120,7 +120,7 @@ void note(Supervision& state, const Event& event, Trigger trigger) {
         break;
     case EventKind::timer: // it has fired: it is no longer armed
         if (trigger != Trigger::noted)
-            due_of(state, event.timer) = never;
+            due_of(state, event.timer) = base::never;
         break;
     default:
         break;
@@ -130,20 +130,20 @@ void note(Supervision& state, const Event& event, Trigger trigger) {
 void cancel_timers_outside(Supervision& state, std::uint8_t allowed, Effects& effects) {
     for (std::size_t i = 0; i < timer_count; ++i) {
         const auto timer = static_cast<Timer>(i);
-        if ((allowed & bit_of(timer)) == 0 && due_of(state, timer) != never) {
-            due_of(state, timer) = never;
+        if ((allowed & bit_of(timer)) == 0 && due_of(state, timer) != base::never) {
+            due_of(state, timer) = base::never;
             effects.add({.kind = EffectKind::cancel, .timer = timer});
         }
     }
 }
 
-void arm(Supervision& state, Timer timer, Moment due, Effects& effects) {
+void arm(Supervision& state, Timer timer, base::Moment due, Effects& effects) {
     due_of(state, timer) = due;
-    if (due != never)
+    if (due != base::never)
         effects.add({.kind = EffectKind::arm, .timer = timer, .due = due});
 }
 
-void carry_out(Supervision& state, std::uint16_t asks, const Event& event, Moment now, double dice,
+void carry_out(Supervision& state, std::uint16_t asks, const Event& event, base::Moment now, double dice,
                const SupervisionPolicy& policy, Effects& effects) {
     const auto asked = [asks](Ask ask) { return (asks & ask) != 0; };
     const auto tell = [&](EffectKind kind) { effects.add({.kind = kind, .generation = state.generation}); };
@@ -151,7 +151,7 @@ void carry_out(Supervision& state, std::uint16_t asks, const Event& event, Momen
         count_failure(state, event, now, dice, policy);
     if (asked(ask_forget)) {
         state.backoff.forget();
-        state.not_before = Moment{0};
+        state.not_before = base::Moment{0};
     }
     if (asked(ask_good_run))
         state.backoff.run_was_good();
@@ -168,13 +168,13 @@ void carry_out(Supervision& state, std::uint16_t asks, const Event& event, Momen
         tell(EffectKind::spawn);
     }
     if (asked(ask_arm_linger))
-        arm(state, Timer::linger, after(now, policy.linger), effects);
+        arm(state, Timer::linger, base::after(now, policy.linger), effects);
     if (asked(ask_arm_backoff))
         arm(state, Timer::backoff, state.not_before, effects);
     if (asked(ask_arm_stall))
-        arm(state, Timer::stall, policy.stall.count() == 0 ? never : after(now, policy.stall), effects);
+        arm(state, Timer::stall, policy.stall.count() == 0 ? base::never : base::after(now, policy.stall), effects);
     if (asked(ask_arm_steady))
-        arm(state, Timer::steady, after(now, policy.backoff.reset_after_held), effects);
+        arm(state, Timer::steady, base::after(now, policy.backoff.reset_after_held), effects);
     if (asked(ask_tell_ready))
         tell(EffectKind::tell_ready);
     if (asked(ask_tell_failed))
@@ -183,7 +183,7 @@ void carry_out(Supervision& state, std::uint16_t asks, const Event& event, Momen
         tell(EffectKind::tell_closed);
 }
 
-void step_in_place(Supervision& state, const Event& event, Moment now, double dice,
+void step_in_place(Supervision& state, const Event& event, base::Moment now, double dice,
                    const SupervisionPolicy& policy, const SupervisionTable& table, Effects& effects) {
     const Trigger trigger = classify(state, event, now, dice, policy);
     const Cell cell = table[static_cast<std::size_t>(state.phase)][static_cast<std::size_t>(trigger)];
@@ -195,7 +195,7 @@ void step_in_place(Supervision& state, const Event& event, Moment now, double di
 
 } // namespace
 
-Trigger classify(const Supervision& state, const Event& event, Moment now, double dice,
+Trigger classify(const Supervision& state, const Event& event, base::Moment now, double dice,
                  const SupervisionPolicy& policy) {
     const Process process = facts_of(state.phase).process;
     const bool paced = now < state.not_before;
@@ -251,7 +251,7 @@ Trigger classify(const Supervision& state, const Event& event, Moment now, doubl
     return Trigger::noted;
 }
 
-Step step(const Supervision& state, const Event& event, Moment now, double dice,
+Step step(const Supervision& state, const Event& event, base::Moment now, double dice,
           const SupervisionPolicy& policy, const SupervisionTable& table) {
     Step result{state, {}};
     // A tree that is gone has exited, also when nobody said so: its keeper may have died with it.

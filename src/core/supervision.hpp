@@ -21,7 +21,7 @@
 #pragma once
 
 #include "core/backoff.hpp"
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 #include "core/supervision_table.hpp"
 
 #include <array>
@@ -124,7 +124,7 @@ struct Effect {
     EffectKind kind{};
     Generation generation = 0;
     Timer timer{};
-    Moment due{0};
+    base::Moment due{0};
 };
 
 // At most a handful, in the order in which they are to be carried out.
@@ -152,8 +152,8 @@ struct Supervision {
     Generation generation = 0; // of the latest start; 0 before the first
     Generation unwanted = 0;   // somebody asked for its replacement while it was being started
     Backoff backoff;
-    Moment not_before{0}; // no start before this, unless somebody says retry
-    std::array<Moment, timer_count> due{never, never, never, never};
+    base::Moment not_before{0}; // no start before this, unless somebody says retry
+    std::array<base::Moment, timer_count> due{base::never, base::never, base::never, base::never};
     std::uint64_t progress = 0;      // the latest value
     std::uint32_t health_misses = 0; // in a row
     Failure failure{};               // the latest
@@ -167,11 +167,11 @@ struct Step {
 };
 
 // `dice` in [0, 1) is the jitter of this step.
-Step step(const Supervision& state, const Event& event, Moment now, double dice,
+Step step(const Supervision& state, const Event& event, base::Moment now, double dice,
           const SupervisionPolicy& policy, const SupervisionTable& table = supervision_table());
 
 // Which column of the table an event is, in this state. Public for the test that runs every cell.
-Trigger classify(const Supervision& state, const Event& event, Moment now, double dice,
+Trigger classify(const Supervision& state, const Event& event, base::Moment now, double dice,
                  const SupervisionPolicy& policy);
 
 // "it exited with status 3", "it could not be started (errno 2)".

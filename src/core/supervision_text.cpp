@@ -1,6 +1,6 @@
 // What the supervision machine says to people.
 #include "core/supervision.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::core {
 
@@ -9,11 +9,11 @@ std::string describe(Failure failure) {
     case FailureKind::none:
         return "nothing failed";
     case FailureKind::exited:
-        return cat("it exited with status ", failure.detail);
+        return base::cat("it exited with status ", failure.detail);
     case FailureKind::killed:
-        return cat("it was killed by signal ", failure.detail);
+        return base::cat("it was killed by signal ", failure.detail);
     case FailureKind::spawn_failed:
-        return cat("it could not be started (errno ", failure.detail, ")");
+        return base::cat("it could not be started (errno ", failure.detail, ")");
     case FailureKind::stalled:
         return "its start made no progress";
     case FailureKind::unanswered:
@@ -30,12 +30,12 @@ std::string describe(Failure failure) {
 
 std::string describe_failure(const Supervision& state, const SupervisionPolicy& policy) {
     const auto window = std::chrono::duration_cast<std::chrono::seconds>(policy.backoff.window).count();
-    std::string text = cat("gave up at generation ", state.generation, ": ", describe(state.failure), "; ",
+    std::string text = base::cat("gave up at generation ", state.generation, ": ", describe(state.failure), "; ",
                            state.failures_in_a_row, " failures in a row, ", state.failures_in_window,
                            " in the last ", window, " s. Call retry()");
     if (policy.cool_down.count() > 0) {
         const auto cool = std::chrono::duration_cast<std::chrono::seconds>(policy.cool_down).count();
-        text += cat(", or hold it again after ", cool, " s");
+        text += base::cat(", or hold it again after ", cool, " s");
     }
     text += '.';
     return text;

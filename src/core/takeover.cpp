@@ -4,7 +4,7 @@
 
 namespace holdfast::core {
 
-std::vector<std::int64_t> recent_takeovers(const Record& record, std::int64_t now) {
+std::vector<std::int64_t> recent_takeovers(const base::Record& record, std::int64_t now) {
     std::vector<std::int64_t> out;
     for (std::int64_t at : record.takeovers)
         if (at <= now &&

@@ -1,7 +1,7 @@
 // Under replace: may this owner be asked to leave? Pure judgement over what was seen of it.
 #pragma once
 
-#include "core/record.hpp"
+#include "base/record.hpp"
 #include "core/slot_protocol.hpp"
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct OwnerSight {
     std::uint64_t epoch = 0;      // from the lock file
     int pid = 0;                  // from the kernel; 0: in another PID namespace
     bool is_self = false;         // this very process
-    std::optional<Record> record; // as read, of whatever epoch
+    std::optional<base::Record> record; // as read, of whatever epoch
 };
 
 // What the contender remembers between looks.
@@ -37,6 +37,6 @@ TakeoverJudgement judge_takeover(const OwnerSight& owner, TakeoverMemory& memory
                                  std::int64_t stall_ms);
 
 // The takeovers of a record that still count at `now`, newest last.
-std::vector<std::int64_t> recent_takeovers(const Record& record, std::int64_t now);
+std::vector<std::int64_t> recent_takeovers(const base::Record& record, std::int64_t now);
 
 } // namespace holdfast::core

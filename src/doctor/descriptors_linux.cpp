@@ -1,6 +1,6 @@
 #include "doctor/descriptors.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/fd.hpp"
 #include "sys/pipe_ends.hpp"
 
@@ -18,12 +18,12 @@ namespace holdfast::doctor {
 
 namespace {
 
-using core::Channel;
-using core::ChannelKind;
-using core::FarEnd;
-using core::Link;
-using core::LinkKind;
-using core::ProcessFacts;
+using base::Channel;
+using base::ChannelKind;
+using base::FarEnd;
+using base::Link;
+using base::LinkKind;
+using base::ProcessFacts;
 
 // Beyond this a process is not looked at to the end: it is no forgotten helper, and the look has to stay
 // quick.
@@ -138,7 +138,7 @@ private:
 } // namespace
 
 void read_descriptors(ProcessFacts& process, const sys::UnixSockets& sockets) {
-    std::unique_ptr<DIR, CloseDir> dir(::opendir(core::cat("/proc/", process.pid(), "/fd").c_str()));
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(base::cat("/proc/", process.pid(), "/fd").c_str()));
     if (!dir)
         return;
     process.input.kind = process.output.kind = ChannelKind::closed; // until the directory says otherwise

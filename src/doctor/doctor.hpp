@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/diagnosis.hpp"
-#include "core/duration.hpp"
+#include "base/duration.hpp"
 #include "holdfast/result.hpp"
 
 #include <sys/types.h>
@@ -20,11 +20,11 @@ struct ExamineOptions {
     // the user's service manager, or another subreaper.
     std::optional<pid_t> under;
     // How long to watch whether something is idle, or a zombie is collected.
-    core::Millis window{500};
+    base::Millis window{500};
     // An init may collect zombies on a timer.
-    core::Millis zombie_patience{3000};
+    base::Millis zombie_patience{3000};
     // Younger ones are not called dropped or duplicate.
-    core::Millis settled_age{5000};
+    base::Millis settled_age{5000};
     // See core::DiagnosisSettings; for the negative control of the tests.
     bool without_channel_check = false;
 };
@@ -43,7 +43,7 @@ Result<Report> examine(const ExamineOptions& options);
 
 struct ReapOptions {
     bool yes = false;         // otherwise a dry run: says what would be ended
-    core::Millis grace{2000}; // between TERM and KILL
+    base::Millis grace{2000}; // between TERM and KILL
     // Called between the holding of the proven ones and the second proof; for tests that let the world change
     // there.
     std::function<void()> before_second_look;

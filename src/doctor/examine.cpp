@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "doctor/doctor.hpp"
 #include "doctor/snapshot.hpp"
 #include "sys/proc.hpp"
@@ -17,14 +17,14 @@ Result<Report> examine(const ExamineOptions& options) {
         return std::unexpected(snapshot.error());
     core::Lineage lineage(*snapshot);
     if (options.under && !lineage.find(*options.under))
-        return fail(Errc::not_found, core::cat("there is no process ", *options.under, " to look under"));
+        return fail(Errc::not_found, base::cat("there is no process ", *options.under, " to look under"));
 
     core::DiagnosisSettings settings;
     settings.settled_age_ms = static_cast<std::uint64_t>(options.settled_age.count());
     settings.without_channel_check = options.without_channel_check;
-    settings.describe = [](const core::ProcessFacts& process) {
+    settings.describe = [](const base::ProcessFacts& process) {
         if (process.argv.empty())
-            return core::cat('[', process.comm, ']');
+            return base::cat('[', process.comm, ']');
         // One word with blanks is a title: quotes would make a path of it.
         return process.argv.size() == 1 ? process.argv.front().substr(0, longest_title)
                                         : sys::join_command(process.argv);
@@ -38,7 +38,7 @@ Result<Report> examine(const ExamineOptions& options) {
 
     auto watched = core::worth_watching(*snapshot);
     if (options.without_channel_check)
-        for (const core::ProcessFacts& process : snapshot->processes)
+        for (const base::ProcessFacts& process : snapshot->processes)
             watched.insert(process.pid());
     if (options.under)
         std::erase_if(watched, [&](int pid) { return !scope.contains(pid); });

@@ -1,5 +1,5 @@
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "doctor/doctor.hpp"
 #include "doctor/victims.hpp"
 #include "sys/proc.hpp"
@@ -15,7 +15,7 @@ namespace {
 using core::Finding;
 
 // A kernel that is short of memory takes its time over the last bytes of a large process.
-constexpr core::Millis patience_after_kill{10'000};
+constexpr base::Millis patience_after_kill{10'000};
 // A tree that forks while it is being stopped is caught up with in a few rounds; this only bounds the walk.
 constexpr int most_rounds = 50;
 
@@ -29,7 +29,7 @@ std::vector<Reaped> what_would_happen(const Report& report) {
                            .root = finding.identity.pid,
                            .command = pid == finding.identity.pid
                                           ? finding.command
-                                          : core::printable(sys::command_line_for_people(pid)),
+                                          : base::printable(sys::command_line_for_people(pid)),
                            .outcome = Outcome::would_end,
                            .memory = resident_bytes(pid)});
     }
@@ -48,7 +48,7 @@ void kill_whole_trees(std::vector<Victim>& victims) {
     (void)all_ended(victims, sys::Deadline::in(patience_after_kill));
 }
 
-std::vector<Reaped> end_trees(std::vector<Victim> victims, core::Millis grace) {
+std::vector<Reaped> end_trees(std::vector<Victim> victims, base::Millis grace) {
     std::vector<std::string> channels;
     for (const Victim& root : victims)
         std::ranges::move(stdio_names(root.process.pid()), std::back_inserter(channels));
@@ -127,7 +127,7 @@ Result<ReapReport> reap(const Report& report, const ReapOptions& options) {
             continue;
         auto process = sys::PidFd::open(finding.identity.pid);
         auto identity = process ? sys::identify(*process) : std::unexpected(process.error());
-        if (identity && core::same_process(*identity, finding.identity))
+        if (identity && base::same_process(*identity, finding.identity))
             held.push_back({std::move(*process), finding.identity.pid, finding.command, 0});
         else
             say(finding, Outcome::already_gone);

@@ -1,11 +1,10 @@
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 #include "doctor/doctor.hpp"
 
 namespace holdfast::doctor {
 
 namespace {
 
-namespace json = core::json;
 
 constexpr int schema = 1;
 
@@ -48,8 +47,8 @@ json::object to_object(const core::Finding& finding) {
         (out.contains("generations") ? out["generations"].get_array() : out["generations"].emplace_array())
             .push_back(to_object(one));
     out["rule"] = finding.rule;
-    out["evidence"] = core::to_array(finding.evidence);
-    out["doubts"] = core::to_array(finding.doubts);
+    out["evidence"] = json::to_array(finding.evidence);
+    out["doubts"] = json::to_array(finding.doubts);
     return out;
 }
 

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "doctor/doctor.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace holdfast::doctor {
 
 namespace {
 
-using core::cat;
+using base::cat;
 using core::Finding;
 
 // Rows with columns as wide as their widest cell. The last column is free.
@@ -44,7 +44,7 @@ private:
 };
 
 std::string age(std::uint64_t ms) {
-    return core::format_duration(core::Millis(ms));
+    return base::format_duration(base::Millis(ms));
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
@@ -103,7 +103,7 @@ std::string to_text(const Report& report) {
     Sum reapable, zombies, suspected;
     for (const Finding& finding : report.findings) {
         table.add({std::string(core::words_for(finding.kind)), finding.proven ? "proven" : "suspected",
-                   cat(finding.identity.pid), age(finding.age_ms), core::format_size(finding.memory),
+                   cat(finding.identity.pid), age(finding.age_ms), base::format_size(finding.memory),
                    cat(finding.pids.size()), finding.command});
         (finding.reapable() ? reapable : finding.proven ? zombies : suspected).add(finding);
     }
@@ -118,9 +118,9 @@ std::string to_text(const Report& report) {
             out += cat("    but:  ", sentence, '\n');
     }
     out += cat("\nProven left over: ", processes(reapable.processes), " in ",
-               counted(reapable.findings, "tree", "trees"), ", ", core::format_size(reapable.memory),
+               counted(reapable.findings, "tree", "trees"), ", ", base::format_size(reapable.memory),
                ". Suspected: ", counted(suspected.findings, "finding", "findings"), ", ",
-               processes(suspected.processes), ", ", core::format_size(suspected.memory),
+               processes(suspected.processes), ", ", base::format_size(suspected.memory),
                ". Zombies: ", zombies.processes, ".\n", looked);
     if (reapable.findings > 0)
         out +=
@@ -148,7 +148,7 @@ std::string to_text(const ReapReport& report) {
     std::uint64_t memory = 0;
     for (const Reaped& one : report.processes) {
         table.add({words_for(one.outcome), cat(one.pid),
-                   one.memory ? core::format_size(one.memory) : std::string("-"), one.command});
+                   one.memory ? base::format_size(one.memory) : std::string("-"), one.command});
         if (one.outcome == Outcome::ended || one.outcome == Outcome::killed ||
             one.outcome == Outcome::would_end)
             memory += one.memory;
@@ -158,9 +158,9 @@ std::string to_text(const ReapReport& report) {
         out += table.line(i);
     if (report.dry_run)
         return cat(out, "\nThis was a dry run: ", processes(report.processes.size()), " and ",
-                   core::format_size(memory), " would go. Add --yes to end them.", left, "\n");
+                   base::format_size(memory), " would go. Add --yes to end them.", left, "\n");
     std::size_t gone = report.count(Outcome::ended) + report.count(Outcome::killed);
-    out += cat("\nEnded ", processes(gone), ", ", core::format_size(memory), ".");
+    out += cat("\nEnded ", processes(gone), ", ", base::format_size(memory), ".");
     if (std::size_t spared = report.count(Outcome::spared))
         out += cat(" Spared ", spared, ": the proof did not hold at the second look.");
     if (!report.complete())

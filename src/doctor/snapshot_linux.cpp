@@ -2,7 +2,7 @@
 
 #include "core/diagnosis.hpp"
 #include "core/lineage.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "doctor/descriptors.hpp"
 #include "registry/entry.hpp"
 #include "sys/clock.hpp"
@@ -21,7 +21,7 @@ namespace holdfast::doctor {
 
 namespace {
 
-using core::ProcessFacts;
+using base::ProcessFacts;
 
 struct Units {
     std::uint64_t ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> numbers(std::string_view text) {
 }
 
 void read_status(ProcessFacts& process) {
-    auto text = sys::read_small_file(core::cat("/proc/", process.pid(), "/status"), 65536);
+    auto text = sys::read_small_file(base::cat("/proc/", process.pid(), "/status"), 65536);
     if (!text)
         return;
     auto uids = numbers(field(*text, "Uid:"));
@@ -81,7 +81,7 @@ void read_status(ProcessFacts& process) {
 
 // Bytes read and written by system calls so far; nothing when not ours to see.
 std::optional<std::uint64_t> read_io_bytes(int pid) {
-    auto text = sys::read_small_file(core::cat("/proc/", pid, "/io"), 4096);
+    auto text = sys::read_small_file(base::cat("/proc/", pid, "/io"), 4096);
     if (!text)
         return std::nullopt;
     auto in = numbers(field(*text, "rchar:"));
@@ -92,15 +92,15 @@ std::optional<std::uint64_t> read_io_bytes(int pid) {
 constexpr std::uint64_t ns_per_ms = 1'000'000;
 constexpr std::chrono::milliseconds longest_turn{300};
 
-bool is_channel(const core::Channel& channel) {
-    return channel.kind == core::ChannelKind::pipe || channel.kind == core::ChannelKind::unix_socket;
+bool is_channel(const base::Channel& channel) {
+    return channel.kind == base::ChannelKind::pipe || channel.kind == base::ChannelKind::unix_socket;
 }
 
 // What costs more to read, only for those that a rule may ask it of: helpers, and what came to another
 // parent.
 void read_more(ProcessFacts& process, const ProcessFacts* parent) {
     bool moved = parent && process.session != parent->session;
-    std::string base = core::cat("/proc/", process.pid());
+    std::string base = base::cat("/proc/", process.pid());
     if (moved || is_channel(process.input))
         process.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
     if (moved)
@@ -175,26 +175,26 @@ void pass_time(std::chrono::milliseconds duration) {
 }
 
 // The kernel's list of connections can be long: it is read when one of those who matter has such a socket.
-void name_quiet_connections(core::Snapshot& snapshot, const std::unordered_set<int>& suspects) {
+void name_quiet_connections(base::Snapshot& snapshot, const std::unordered_set<int>& suspects) {
     std::optional<std::unordered_set<std::uint64_t>> quiet;
     for (ProcessFacts& process : snapshot.processes) {
         if (!suspects.contains(process.pid()))
             continue;
-        for (core::Link& link : process.links) {
-            if (link.kind != core::LinkKind::other_socket)
+        for (base::Link& link : process.links) {
+            if (link.kind != base::LinkKind::other_socket)
                 continue;
             if (!quiet)
                 quiet = sys::quiet_tcp_connections();
             if (quiet->contains(link.inode))
-                link.kind = core::LinkKind::quiet_tcp;
+                link.kind = base::LinkKind::quiet_tcp;
         }
     }
 }
 
 } // namespace
 
-Result<core::Snapshot> take_snapshot() {
-    core::Snapshot out;
+Result<base::Snapshot> take_snapshot() {
+    base::Snapshot out;
     out.own_pid = ::getpid();
     out.own_uid = static_cast<int>(::geteuid());
     Units units;
@@ -224,7 +224,7 @@ Result<core::Snapshot> take_snapshot() {
     return out;
 }
 
-void measure_activity(core::Snapshot& snapshot, const std::unordered_set<int>& pids,
+void measure_activity(base::Snapshot& snapshot, const std::unordered_set<int>& pids,
                       std::chrono::milliseconds window, std::chrono::milliseconds zombie_patience) {
     if (pids.empty())
         return;

@@ -1,7 +1,7 @@
 // A tree of processes held by pidfds, to be ended as a whole.
 #pragma once
 
-#include "core/identity.hpp"
+#include "base/identity.hpp"
 #include "sys/clock.hpp"
 #include "sys/pidfd.hpp"
 

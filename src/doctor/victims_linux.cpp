@@ -1,7 +1,7 @@
 #include "doctor/victims.hpp"
 
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace {
 
 std::string link_of(pid_t pid, int fd) {
     std::string out(64, '\0');
-    ssize_t n = ::readlink(core::cat("/proc/", pid, "/fd/", fd).c_str(), out.data(), out.size());
+    ssize_t n = ::readlink(base::cat("/proc/", pid, "/fd/", fd).c_str(), out.data(), out.size());
     out.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     return out;
 }
@@ -27,7 +27,7 @@ bool is_known(const std::vector<Victim>& victims, pid_t pid) {
 
 bool is_ours(pid_t pid) {
     struct stat directory{};
-    return ::stat(core::cat("/proc/", pid).c_str(), &directory) == 0 && directory.st_uid == ::geteuid();
+    return ::stat(base::cat("/proc/", pid).c_str(), &directory) == 0 && directory.st_uid == ::geteuid();
 }
 
 } // namespace
@@ -65,7 +65,7 @@ std::size_t add_heirs(std::vector<Victim>& victims, const std::vector<std::strin
         if (shared == names.end() || held->ended())
             continue;
         victims.push_back(
-            {std::move(*held), pid, core::printable(sys::command_line_for_people(pid)), resident_bytes(pid)});
+            {std::move(*held), pid, base::printable(sys::command_line_for_people(pid)), resident_bytes(pid)});
     }
     return victims.size() - before;
 }
@@ -83,7 +83,7 @@ std::size_t add_descendants(std::vector<Victim>& victims) {
             if (!held || !stat || stat->ppid != parent || stat->state == 'Z' || held->ended() ||
                 victims[at].process.ended())
                 continue;
-            victims.push_back({std::move(*held), root, core::printable(sys::command_line_for_people(child)),
+            victims.push_back({std::move(*held), root, base::printable(sys::command_line_for_people(child)),
                                resident_bytes(child)});
         }
     }

@@ -1,5 +1,5 @@
 #include "core/front_signals.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "holdfast/parent_watch.hpp"
 #include "keep/front_parts.hpp"
 #include "keep/keeper.hpp"
@@ -94,7 +94,7 @@ Result<void> Front::start_keeper() {
     for (char** variable = environ; *variable; ++variable)
         // The second is of our host, and was for us: the helper's parent is the keeper.
         if (!std::string_view(*variable).starts_with("NOTIFY_SOCKET=") &&
-            !std::string_view(*variable).starts_with(core::cat(parent_variable, '=')))
+            !std::string_view(*variable).starts_with(base::cat(parent_variable, '=')))
             spec.env.emplace_back(*variable);
     spec.env.push_back("NOTIFY_SOCKET=" + notify_->address());
     spec.env.push_back("HOLDFAST_ID=" + entry_.id());
@@ -125,7 +125,7 @@ void Front::tell_stop(StopReason reason) {
         ending_.begin(reason);
         return;
     }
-    unsent_.push_front(core::cat("stop ", core::name_of(reason))); // whatever else waits
+    unsent_.push_front(base::cat("stop ", core::name_of(reason))); // whatever else waits
     tell_keeper();
     sys::continue_stopped(*keeper_);
     if (!keeper_due_) {
@@ -255,7 +255,7 @@ FrontResult Front::run() {
             break;
         if (ending_.given_up()) {
             for (const auto& [pid, command] : tree_.survivors())
-                result_.survivors.push_back(core::cat("process ", pid, " (", command, ")"));
+                result_.survivors.push_back(base::cat("process ", pid, " (", command, ")"));
             break;
         }
     }

@@ -2,7 +2,7 @@
 #include "keep/front_parts.hpp"
 
 #include "core/front_signals.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>
@@ -61,13 +61,13 @@ void Front::tell_keeper(std::string word) {
 }
 
 void Front::forward(int signal) {
-    tell_keeper(core::cat("signal ", signal));
+    tell_keeper(base::cat("signal ", signal));
 }
 
 // Each once, and a value that was sent along with it.
 void Front::forward(const sys::SignalQueue::Arrived& arrived) {
     if (arrived.value)
-        tell_keeper(core::cat("signal ", arrived.signal, ' ', *arrived.value));
+        tell_keeper(base::cat("signal ", arrived.signal, ' ', *arrived.value));
     else
         forward(arrived.signal);
 }

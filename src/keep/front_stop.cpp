@@ -1,7 +1,7 @@
 #include "keep/front_stop.hpp"
 
 #include "keep/front.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/clock.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
@@ -16,14 +16,14 @@ namespace holdfast::keep {
 namespace {
 
 // Beyond the plan's own time: for the kernel to end what was killed, and for the last words.
-constexpr core::Millis margin{2000};
+constexpr base::Millis margin{2000};
 // A front reads its signals within a moment, unless it is stuck.
-constexpr core::Millis hears_within{1000};
+constexpr base::Millis hears_within{1000};
 // So long a keeper tries to kill before it names survivors, and somewhat more.
-constexpr core::Millis killing_takes_at_most{12'000};
+constexpr base::Millis killing_takes_at_most{12'000};
 
-core::Millis time_of(const core::StopPlan& plan) {
-    core::Millis out{0};
+base::Millis time_of(const core::StopPlan& plan) {
+    base::Millis out{0};
     for (std::size_t at = core::first_stage(plan, core::StopReason::asked); at < plan.stages.size(); ++at)
         out += plan.stages[at].wait;
     return out;
@@ -31,11 +31,11 @@ core::Millis time_of(const core::StopPlan& plan) {
 
 // The owner, by a pidfd that was opened before it was asked about again.
 std::optional<sys::PidFd> hold_owner(const SlotLocation& entry) {
-    auto before = sys::LockFile::look(slot::lock_path(entry));
+    auto before = sys::LockFile::look(records::lock_path(entry));
     if (!before || before->owner_pid <= 0)
         return std::nullopt;
     auto process = sys::PidFd::open(before->owner_pid);
-    auto after = sys::LockFile::look(slot::lock_path(entry));
+    auto after = sys::LockFile::look(records::lock_path(entry));
     if (!process || !after || after->owner_pid != before->owner_pid || after->epoch != before->epoch)
         return std::nullopt;
     return std::move(*process);
@@ -44,7 +44,7 @@ std::optional<sys::PidFd> hold_owner(const SlotLocation& entry) {
 } // namespace
 
 FrontEnd wait_for_front(const SlotLocation& entry, const FrontPatience& patience) {
-    core::Millis time = time_of(patience.plan) + margin;
+    base::Millis time = time_of(patience.plan) + margin;
     if (patience.grace)
         time = std::min(time, *patience.grace);
     sys::Deadline end = sys::Deadline::at(patience.asked_at + time.count());
@@ -52,7 +52,7 @@ FrontEnd wait_for_front(const SlotLocation& entry, const FrontPatience& patience
     if (!front) {
         // Killed by somebody. Its keeper knows, and does the same by the same plan.
         auto left = std::max<std::int64_t>(0, *end.moment() - sys::boottime_ms());
-        (void)wait_for(entry, WaitFor::free, core::Millis{left});
+        (void)wait_for(entry, WaitFor::free, base::Millis{left});
         return FrontEnd::gone;
     }
     if (front->wait_ended(end))

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/stop_plan.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ namespace holdfast::keep {
 
 struct FrontPatience {
     core::StopPlan plan;               // of the helper, as its entry says
-    std::optional<core::Millis> grace; // from asking to "at once", when that is to be sooner than the plan
+    std::optional<base::Millis> grace; // from asking to "at once", when that is to be sooner than the plan
     std::int64_t asked_at = 0;         // boot time in ms
 };
 

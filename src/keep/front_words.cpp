@@ -1,9 +1,9 @@
 // What the keeper reports, and what the helper says of itself (sd_notify).
 #include "keep/front_parts.hpp"
 
-#include "core/notify_text.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/notify_text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "slot/ownership.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
@@ -34,7 +34,7 @@ void Front::hear(const Message& message) {
         bool ready_now = options_.readiness == Readiness::automatic && !said_ready_ && !speaks_of_start_;
         if (ready_now)
             entry_.ownership().state()->record.phase = Phase::ready; // written with the facts below
-        (void)entry_.update([&](core::HelperFacts& facts) {
+        (void)entry_.update([&](base::HelperFacts& facts) {
             facts.containment = containment;
             if (auto identity = sys::identify(*keeper_))
                 facts.keeper = *identity;
@@ -52,13 +52,13 @@ void Front::hear(const Message& message) {
         int error = static_cast<int>(message.number(0));
         result_.error =
             Error{.code = Errc::cannot_start,
-                  .message = core::cat("cannot start \"", core::printable(options_.keeper.command.front()),
+                  .message = base::cat("cannot start \"", base::printable(options_.keeper.command.front()),
                                        "\": ", sys::describe_errno(error)),
                   .sys = error};
     } else if (message.word == "refused") {
         std::string why;
         for (const std::string& word : message.values)
-            why += core::cat(why.empty() ? "" : " ", word);
+            why += base::cat(why.empty() ? "" : " ", word);
         result_.error = Error{.code = Errc::unsupported, .message = why};
     } else if (message.word == "exited") {
         result_.status = static_cast<int>(message.number(0));
@@ -66,7 +66,7 @@ void Front::hear(const Message& message) {
             result_.reason ? std::string(core::name_of(*result_.reason)) : "", result_.status);
         helper_ = 0;
     } else if (message.word == "restarting") {
-        (void)entry_.update([&](core::HelperFacts& facts) {
+        (void)entry_.update([&](base::HelperFacts& facts) {
             facts.restarts = static_cast<std::uint32_t>(message.number(0));
         });
         said_ready_ = speaks_of_start_ = false;
@@ -84,7 +84,7 @@ void Front::hear(const Message& message) {
     } else if (message.word == "survivor") {
         auto pid = static_cast<pid_t>(message.number(0));
         result_.survivors.push_back(
-            core::cat("process ", pid, " (", core::printable(sys::command_line_for_people(pid)), ")"));
+            base::cat("process ", pid, " (", base::printable(sys::command_line_for_people(pid)), ")"));
     } else if (message.word == "done") {
         keeper_done_ = true;
     }
@@ -113,7 +113,7 @@ void Front::hear_notifications() {
     while (auto text = notify_->next()) {
         if (options_.keeper.idle.count() && control_)
             control_->send("moved");
-        core::NotifyWords words = core::read_notify(*text);
+        base::NotifyWords words = base::read_notify(*text);
         if (words.address)
             on_ownerships([&](Ownership& o) { return o.set_address(*words.address); });
         // Speaking of a start that is not over takes the benefit of the doubt back.

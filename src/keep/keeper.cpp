@@ -1,8 +1,8 @@
 #include "keep/keeper.hpp"
 
 #include "core/front_signals.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
 #include "keep/pid_namespace.hpp"
@@ -108,7 +108,7 @@ private:
 
 std::vector<std::string> Keeper::environment() const {
     std::vector<std::string> out;
-    std::string mark = core::cat(registry::mark_variable, '=');
+    std::string mark = base::cat(registry::mark_variable, '=');
     for (char** entry = environ; *entry; ++entry)
         if (!std::string_view(*entry).starts_with(mark))
             out.emplace_back(*entry);
@@ -129,7 +129,7 @@ bool Keeper::contain() {
     }
     if (options_.containment == Containment::automatic)
         return true; // a subreaper does without
-    control_.send(core::cat("refused ", made.error().message));
+    control_.send(base::cat("refused ", made.error().message));
     return false;
 }
 
@@ -158,13 +158,13 @@ bool Keeper::start() {
         spec.fds.emplace_back(log_->writing_end(), STDERR_FILENO);
     auto started = sys::spawn(spec);
     if (!started) {
-        control_.send(core::cat("failed ", started.error().sys));
+        control_.send(base::cat("failed ", started.error().sys));
         return false;
     }
     helper_ = started->pid();
     started_at_ = moved_at_ = sys::boottime_ms();
     last_exit_.reset();
-    control_.send(core::cat("spawned ", helper_, ' ',
+    control_.send(base::cat("spawned ", helper_, ' ',
                             cgroup_ ? std::string_view("cgroup")
                                     : name_of(options_.containment == Containment::pid_namespace
                                                   ? Containment::pid_namespace
@@ -187,7 +187,7 @@ void Keeper::note_end(const Tree::Ended& ended) {
         return;
     helper_ = 0;
     last_exit_ = ended.exit;
-    tell(core::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
+    tell(base::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
                    ended.exit.max_rss_kb),
          {.unix_ms = 0,
           .type = ended.exit.signal ? "killed" : "exited",
@@ -223,7 +223,7 @@ void Keeper::begin_stop(StopReason reason) {
     start_again_at_.reset();
     ending_.begin(reason);
     if (first)
-        tell(core::cat("stopping ", core::name_of(reason)),
+        tell(base::cat("stopping ", core::name_of(reason)),
              {.unix_ms = 0,
               .type = reason == StopReason::command_ended ? "" : "stopping",
               .id = {},
@@ -299,10 +299,10 @@ void Keeper::consider_restart() {
     if (now - started_at_ >= options_.backoff.reset_after_held.count())
         backoff_.run_was_good();
     std::uint64_t dice = std::strtoull(sys::random_token().substr(0, 13).c_str(), nullptr, 16);
-    auto verdict = backoff_.record(options_.backoff, core::Moment{sys::boottime_ns()},
+    auto verdict = backoff_.record(options_.backoff, base::Moment{sys::boottime_ns()},
                                    static_cast<double>(dice) / static_cast<double>(std::uint64_t{1} << 52));
     if (verdict.give_up) {
-        control_.send(core::cat("gave-up ", verdict.in_a_row));
+        control_.send(base::cat("gave-up ", verdict.in_a_row));
         begin_stop(StopReason::command_ended);
         return;
     }
@@ -315,7 +315,7 @@ void Keeper::consider_restart() {
     }
     std::int64_t delay =
         std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
-    control_.send(core::cat("restarting ", ++restarts_, ' ', delay));
+    control_.send(base::cat("restarting ", ++restarts_, ' ', delay));
     start_again_at_ = now + delay;
 }
 
@@ -390,7 +390,7 @@ int Keeper::run() {
     if (!options_.log.empty()) {
         auto log = LogCopy::open(options_.log, options_.id);
         if (!log) {
-            control_.send(core::cat("refused ", log.error().message));
+            control_.send(base::cat("refused ", log.error().message));
             return 1;
         }
         log_ = std::move(*log);
@@ -444,7 +444,7 @@ int Keeper::run() {
             if (ending_.given_up()) {
                 tell_what_waits();
                 for (const auto& [pid, command] : tree_.survivors())
-                    control_.send(core::cat("survivor ", pid));
+                    control_.send(base::cat("survivor ", pid));
                 return 1;
             }
         }
@@ -489,7 +489,7 @@ int run_keeper(const KeeperOptions& options) {
 int keeper_main(int argc, char** argv) {
     auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
     if (!options) {
-        std::fprintf(stderr, "holdfast-keep: %s\n", core::printable(options.error().message).c_str());
+        std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
         return 64;
     }
     return run_keeper(*options);

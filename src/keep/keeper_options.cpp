@@ -1,6 +1,6 @@
 #include "keep/keeper_options.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <charconv>
 
@@ -13,7 +13,7 @@ Result<N> number(std::string_view option, std::string_view text) {
     N out{};
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
     if (error != std::errc{} || end != text.data() + text.size())
-        return fail(Errc::invalid_argument, core::cat(option, " needs a number, not \"", text, "\""));
+        return fail(Errc::invalid_argument, base::cat(option, " needs a number, not \"", text, "\""));
     return out;
 }
 
@@ -51,7 +51,7 @@ Result<Containment> parse_containment(std::string_view text) {
         if (name_of(value) == text)
             return value;
     return fail(Errc::invalid_argument,
-                core::cat("\"", text, "\" is not a containment; use auto, plain, cgroup or pidns"));
+                base::cat("\"", text, "\" is not a containment; use auto, plain, cgroup or pidns"));
 }
 
 Result<Restart> parse_restart(std::string_view text) {
@@ -59,13 +59,13 @@ Result<Restart> parse_restart(std::string_view text) {
         if (word(value) == text)
             return value;
     return fail(Errc::invalid_argument,
-                core::cat("\"", text, "\" is not a restart policy; use never, on-failure or always"));
+                base::cat("\"", text, "\" is not a restart policy; use never, on-failure or always"));
 }
 
 std::vector<std::string> to_argv(const KeeperOptions& o) {
     std::vector<std::string> out{"holdfast-keep"};
     auto add = [&out](std::string_view name, std::string value) {
-        out.push_back(core::cat("--", name, '=', value));
+        out.push_back(base::cat("--", name, '=', value));
     };
     add("id", o.id);
     add("control", std::to_string(o.control_fd));
@@ -120,7 +120,7 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
         std::string_view text = argv[at];
         std::size_t equals = text.find('=');
         if (!text.starts_with("--") || equals == std::string_view::npos)
-            return fail(Errc::invalid_argument, core::cat("the keeper does not know \"", text, "\""));
+            return fail(Errc::invalid_argument, base::cat("the keeper does not know \"", text, "\""));
         std::string_view name = text.substr(2, equals - 2);
         std::string_view value = text.substr(equals + 1);
         auto whole = [&](auto& target) -> Result<void> {
@@ -130,11 +130,11 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
             target = *parsed;
             return {};
         };
-        auto millis = [&](core::Millis& target) -> Result<void> {
+        auto millis = [&](base::Millis& target) -> Result<void> {
             auto parsed = number<long long>(name, value);
             if (!parsed)
                 return std::unexpected(parsed.error());
-            target = core::Millis{*parsed};
+            target = base::Millis{*parsed};
             return {};
         };
         auto assign = [&](auto&& parsed, auto& target) -> Result<void> {
@@ -194,7 +194,7 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
         else if (name == "label")
             o.label = value;
         else
-            return fail(Errc::invalid_argument, core::cat("the keeper does not know \"", text, "\""));
+            return fail(Errc::invalid_argument, base::cat("the keeper does not know \"", text, "\""));
         if (!ok)
             return std::unexpected(ok.error());
     }

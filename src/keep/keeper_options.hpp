@@ -27,8 +27,8 @@ struct KeeperOptions {
     std::vector<std::string> spare;
     Restart restart = Restart::never;
     core::BackoffPolicy backoff;
-    core::Millis idle{0}; // 0: no limit, as with the next two
-    core::Millis max_life{0};
+    base::Millis idle{0}; // 0: no limit, as with the next two
+    base::Millis max_life{0};
     unsigned long long memory = 0;
     int terminal_fd = -1;          // slave side of a pty: becomes stdio and controlling terminal
     bool join_front_group = false; // an interactive job: the helper shares the front's process group

@@ -1,6 +1,6 @@
 #include "keep/log_copy.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
 
@@ -28,7 +28,7 @@ Result<LogCopy> LogCopy::open(const std::string& path, const std::string& id) {
     out.file_ = sys::Fd(::open(path.c_str(), open_flags, 0600));
     struct stat file{};
     if (!out.file_ || ::fstat(out.file_.get(), &file) != 0)
-        return sys::fail_sys(core::cat("open the log ", path));
+        return sys::fail_sys(base::cat("open the log ", path));
     sys::own_rights(out.file_.get(), file);
     out.size_ = static_cast<std::uint64_t>(file.st_size);
     std::array<int, 2> ends{};
@@ -106,7 +106,7 @@ void LogCopy::give_to_host(std::string_view bytes) {
 void LogCopy::say_what_was_left_out() {
     if (left_out_ == 0 || to_host_->room() < piece)
         return;
-    to_host_->put(core::cat(
+    to_host_->put(base::cat(
         line_open_ ? "\n" : "", "holdfast: ", left_out_,
         " bytes of stderr were left out here, since they were not read; see: holdfast logs ", id_, '\n'));
     left_out_ = 0;

@@ -1,8 +1,8 @@
 #include "keep/pid_namespace.hpp"
 
 #include "core/front_signals.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/signals.hpp"
@@ -43,8 +43,8 @@ bool enter_namespaces() {
     if (::unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0)
         return false;
     return write_text("/proc/self/setgroups", "deny") &&
-           write_text("/proc/self/uid_map", core::cat(uid, ' ', uid, " 1")) &&
-           write_text("/proc/self/gid_map", core::cat(gid, ' ', gid, " 1"));
+           write_text("/proc/self/uid_map", base::cat(uid, ' ', uid, " 1")) &&
+           write_text("/proc/self/gid_map", base::cat(gid, ' ', gid, " 1"));
 }
 
 int status_of(const siginfo_t& info) {
@@ -133,7 +133,7 @@ int namespace_main(int argc, char** argv) {
         spec.argv.assign(argv + 3, argv + argc);
         auto command = sys::spawn(spec);
         if (!command) {
-            std::fprintf(stderr, "holdfast: %s\n", core::printable(command.error().message).c_str());
+            std::fprintf(stderr, "holdfast: %s\n", base::printable(command.error().message).c_str());
             return command.error().sys == ENOENT ? 127 : 126;
         }
         return wait_and_pass_on(*command, *signals, true, own_session);

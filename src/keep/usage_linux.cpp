@@ -1,6 +1,6 @@
 #include "keep/usage.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 #include "sys/sched_times.hpp"
 
@@ -31,7 +31,7 @@ Usage measure_usage(const Tree& tree, bool with_cpu) {
             out.cpu_ns += times->ran_ns      ? times->ran_ns
                           : stat.has_value() ? stat->cpu_ticks * (ns_per_second / ticks_per_second)
                                              : 0;
-        if (auto io = sys::read_small_file(core::cat("/proc/", member.pid, "/io"), 4096))
+        if (auto io = sys::read_small_file(base::cat("/proc/", member.pid, "/io"), 4096))
             out.io_bytes += counter(*io, "rchar: ") + counter(*io, "wchar: ");
     }
     return out;

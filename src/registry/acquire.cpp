@@ -3,7 +3,7 @@
 #include "registry/behind_slot.hpp"
 #include "registry/stopped_guards.hpp"
 #include "slot/contender.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
@@ -16,7 +16,7 @@ namespace holdfast::registry {
 
 slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
     slot::Tended out;
-    const auto sight = sys::LockFile::look(slot::lock_path(slot));
+    const auto sight = sys::LockFile::look(records::lock_path(slot));
     if (!sight)
         return out;
     const std::vector<BehindSlot> behind = all_behind(slot, sight->epoch);

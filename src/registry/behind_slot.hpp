@@ -1,8 +1,8 @@
 // From a slot to the helper that `holdfast run` has put behind it, in whatever profile that is.
 #pragma once
 
-#include "core/helper_facts.hpp"
-#include "holdfast/slot.hpp"
+#include "base/helper_facts.hpp"
+#include "holdfast/values.hpp"
 #include "slot/blocked.hpp"
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace holdfast::registry {
 
 struct BehindSlot {
     SlotLocation entry;
-    core::HelperFacts facts;
+    base::HelperFacts facts;
 };
 
 // The entry that the slot's owner of `epoch` named in its record; at most one. The record is believed as far

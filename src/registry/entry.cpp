@@ -1,9 +1,9 @@
 #include "registry/entry.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "slot/contender.hpp"
 #include "slot/ownership.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/directories.hpp"
 #include "sys/proc.hpp"
 
@@ -16,14 +16,14 @@ namespace holdfast::registry {
 namespace {
 void remove_files(const SlotLocation& entry) {
     ::unlink(stuck_note_path(entry).c_str());
-    ::unlink(slot::record_path(entry).c_str());
-    ::unlink((slot::record_path(entry) + ".tmp").c_str());
-    ::unlink(slot::lock_path(entry).c_str());
+    ::unlink(records::record_path(entry).c_str());
+    ::unlink((records::record_path(entry) + ".tmp").c_str());
+    ::unlink(records::lock_path(entry).c_str());
 }
 } // namespace
 
 Result<Entry> Entry::create(const std::string& directory, std::vector<std::string> argv, std::string session,
-                            core::HelperFacts facts) {
+                            base::HelperFacts facts) {
     if (auto made = sys::make_directories(directory); !made)
         return std::unexpected(made.error());
     for (;;) {
@@ -41,11 +41,11 @@ Result<Entry> Entry::create(const std::string& directory, std::vector<std::strin
 }
 
 Entry Entry::unlisted(const std::string& directory, std::vector<std::string> argv, std::string session,
-                      core::HelperFacts facts) {
+                      base::HelperFacts facts) {
     SlotLocation location{.directory = directory, .name = sys::random_token().substr(0, 12)};
-    core::Record record{.name = location.name, .argv = std::move(argv), .session = std::move(session)};
+    base::Record record{.name = location.name, .argv = std::move(argv), .session = std::move(session)};
     record.helper = std::move(facts);
-    auto no_file = sys::LockFile::none(slot::lock_path(location));
+    auto no_file = sys::LockFile::none(records::lock_path(location));
     return Entry(Ownership(
         std::make_unique<Ownership::State>(std::move(location), std::move(no_file), std::move(record))));
 }
@@ -76,7 +76,7 @@ Result<Entry> Entry::take_over(const std::string& directory, const std::string& 
         return std::unexpected(acquired.error());
     Entry entry(std::move(*acquired->ownership));
     if (!entry.ownership_.state()->record.helper) // nothing to lose: the entry goes as it goes out of scope
-        return fail(Errc::not_found, core::cat("the entry ", id, " says nothing of a process"));
+        return fail(Errc::not_found, base::cat("the entry ", id, " says nothing of a process"));
     return entry;
 }
 
@@ -86,16 +86,16 @@ Entry::~Entry() {
     remove_files(ownership_.location());
 }
 
-Result<void> Entry::update(const std::function<void(core::HelperFacts&)>& change) {
+Result<void> Entry::update(const std::function<void(base::HelperFacts&)>& change) {
     change(*ownership_.state()->record.helper);
     return ownership_.state()->write_record();
 }
 
-const core::HelperFacts& Entry::facts() const {
+const base::HelperFacts& Entry::facts() const {
     return *ownership_.state()->record.helper;
 }
 
-const core::Record& Entry::record() const {
+const base::Record& Entry::record() const {
     return ownership_.state()->record;
 }
 
@@ -114,7 +114,7 @@ void remove_unowned(const std::string& directory, const std::string& id) {
 }
 
 std::string stuck_note_path(const SlotLocation& entry) {
-    return core::cat(entry.directory, '/', entry.name, ".stuck");
+    return base::cat(entry.directory, '/', entry.name, ".stuck");
 }
 
 void remove_files(const Ownership& mine) {

@@ -2,7 +2,7 @@
 // here is ever stale; an entry whose lock is free is history and is cleared away by the next writer.
 #pragma once
 
-#include "core/record.hpp"
+#include "base/record.hpp"
 #include "holdfast/slot.hpp"
 
 #include <functional>
@@ -16,11 +16,11 @@ class Entry {
 public:
     // `directory` is made when missing. The id is 12 hex digits, never used before.
     static Result<Entry> create(const std::string& directory, std::vector<std::string> argv,
-                                std::string session, core::HelperFacts facts);
+                                std::string session, base::HelperFacts facts);
     // One of this process alone, for when create() has failed: it has an id and facts, but no file and no
     // lock. Nobody lists the helper, and nobody finds what it leaves when both its guards are killed.
     static Entry unlisted(const std::string& directory, std::vector<std::string> argv, std::string session,
-                          core::HelperFacts facts);
+                          base::HelperFacts facts);
     // Whether that is the answer to this failure: the place is full, read-only or not to be used, which says
     // nothing about the helper.
     static bool can_do_without(const Error& error) noexcept;
@@ -36,10 +36,10 @@ public:
 
     [[nodiscard]] const std::string& id() const noexcept { return ownership_.location().name; }
     [[nodiscard]] Ownership& ownership() noexcept { return ownership_; }
-    [[nodiscard]] const core::Record& record() const;
+    [[nodiscard]] const base::Record& record() const;
     // Changes the facts and writes the record.
-    Result<void> update(const std::function<void(core::HelperFacts&)>& change);
-    [[nodiscard]] const core::HelperFacts& facts() const;
+    Result<void> update(const std::function<void(base::HelperFacts&)>& change);
+    [[nodiscard]] const base::HelperFacts& facts() const;
     // Leaves the files where they are: the processes named in it are not gone yet.
     void leave_behind() noexcept { leave_behind_ = true; }
 

@@ -1,8 +1,8 @@
 #include "registry/events.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
@@ -20,8 +20,6 @@
 
 namespace holdfast::registry {
 
-namespace json = boost::json;
-
 std::string to_json_line(const Event& event) {
     json::object out;
     out["ts"] = event.unix_ms;
@@ -36,22 +34,22 @@ std::string to_json_line(const Event& event) {
         out["reason"] = event.reason;
     if (event.status)
         out["status"] = *event.status;
-    return core::as_utf8(json::serialize(out)) + "\n";
+    return base::as_utf8(json::serialize(out)) + "\n";
 }
 
 std::optional<Event> event_from_line(std::string_view line) {
-    auto object = core::parse_object(line);
+    auto object = json::parse_object(line);
     if (!object)
         return std::nullopt;
     Event out;
-    out.unix_ms = core::integer_field(*object, "ts");
-    out.type = core::text_field(*object, "type");
-    out.id = core::text_field(*object, "id");
-    out.label = core::text_field(*object, "name");
-    out.pid = static_cast<int>(core::integer_field(*object, "pid"));
-    out.reason = core::text_field(*object, "reason");
+    out.unix_ms = json::integer_field(*object, "ts");
+    out.type = json::text_field(*object, "type");
+    out.id = json::text_field(*object, "id");
+    out.label = json::text_field(*object, "name");
+    out.pid = static_cast<int>(json::integer_field(*object, "pid"));
+    out.reason = json::text_field(*object, "reason");
     if (object->contains("status"))
-        out.status = static_cast<int>(core::integer_field(*object, "status"));
+        out.status = static_cast<int>(json::integer_field(*object, "status"));
     return out;
 }
 
@@ -86,7 +84,7 @@ void EventLog::append(Event event) const {
 Result<void> EventLog::check_readable() const {
     const sys::Fd fd(::open(path().c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && errno != ENOENT)
-        return sys::fail_sys(core::cat("read the event log ", path()));
+        return sys::fail_sys(base::cat("read the event log ", path()));
     return {};
 }
 

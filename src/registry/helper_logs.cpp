@@ -1,7 +1,7 @@
 #include "registry/helper_logs.hpp"
 
-#include "core/text.hpp"
-#include "slot/paths.hpp"
+#include "base/text.hpp"
+#include "records/paths.hpp"
 #include "sys/directories.hpp"
 #include "sys/lock_file.hpp"
 
@@ -49,25 +49,25 @@ std::vector<core::LogFacts> logs_in(const std::string& directory) {
 }
 
 // Somebody owns its entry, or holds its life: it may still write.
-bool runs(const core::Places& places, const std::string& id) {
-    auto sight = sys::LockFile::look(slot::lock_path({.directory = places.helpers, .name = id}));
+bool runs(const places::Places& places, const std::string& id) {
+    auto sight = sys::LockFile::look(records::lock_path({.directory = places.helpers, .name = id}));
     return !sight || sight->owned || sight->life_held;
 }
 
 } // namespace
 
-std::string log_directory(const core::Places& places) {
-    return core::cat(places.state, "/logs");
+std::string log_directory(const places::Places& places) {
+    return base::cat(places.state, "/logs");
 }
 
-std::vector<std::string> logged_ids(const core::Places& places) {
+std::vector<std::string> logged_ids(const places::Places& places) {
     std::vector<std::string> out;
     for (core::LogFacts& log : logs_in(log_directory(places)))
         out.push_back(std::move(log.id));
     return out;
 }
 
-Result<std::string> place_for_log(const core::Places& places, const std::string& id,
+Result<std::string> place_for_log(const places::Places& places, const std::string& id,
                                   const core::LogLimits& limits) {
     if (auto ok = places.check_store("a log of stderr"); !ok)
         return std::unexpected(ok.error());
@@ -79,11 +79,11 @@ Result<std::string> place_for_log(const core::Places& places, const std::string&
     for (const std::string& old : core::logs_beyond(logs_in(directory), limits)) {
         if (old == id || runs(places, old))
             continue;
-        const std::string path = core::cat(directory, '/', old);
+        const std::string path = base::cat(directory, '/', old);
         ::unlink((path + std::string(suffix_before)).c_str());
         ::unlink((path + std::string(suffix)).c_str());
     }
-    return core::cat(directory, '/', id, suffix);
+    return base::cat(directory, '/', id, suffix);
 }
 
 } // namespace holdfast::registry

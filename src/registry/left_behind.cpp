@@ -1,8 +1,9 @@
 #include "registry/left_behind.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "registry/entry.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
+#include "records/record_file.hpp"
 #include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"
@@ -30,7 +31,7 @@ constexpr std::chrono::milliseconds search_for_unseen{300};
 constexpr std::size_t of_none = static_cast<std::size_t>(-1);
 
 std::string lock_of(const std::string& directory, const std::string& id) {
-    return slot::lock_path({.directory = directory, .name = id});
+    return records::lock_path({.directory = directory, .name = id});
 }
 
 // Each by a pidfd that was opened before it said whose child it is, and while the parent's number was its
@@ -151,7 +152,7 @@ std::vector<LeftBehind::Found> LeftBehind::walk(bool polite) {
     const uid_t self = ::geteuid();
     for (const pid_t pid : pids) {
         struct stat owner{};
-        if (pid == ::getpid() || ::stat(core::cat("/proc/", pid).c_str(), &owner) != 0)
+        if (pid == ::getpid() || ::stat(base::cat("/proc/", pid).c_str(), &owner) != 0)
             continue;
         // Root sees everybody's, and a helper of root's may have changed its user.
         const bool mine = owner.st_uid == self;
@@ -245,9 +246,9 @@ std::vector<sys::PidFd> end_left_behind(const std::string& directory, const std:
         static_cast<void>(keeper.signal(SIGKILL));
         static_cast<void>(keeper.wait_ended(sys::Deadline::in(patience)));
     }
-    const auto record = slot::read_record({.directory = directory, .name = id});
+    const auto record = records::read_record({.directory = directory, .name = id});
     const bool named = record && record->helper;
-    LeftBehind left(directory, {{.id = id, .helper = named ? record->helper->helper : core::Identity{}}});
+    LeftBehind left(directory, {{.id = id, .helper = named ? record->helper->helper : base::Identity{}}});
     left.end();
     remove_unowned(directory, id);
     return left.take_survivors();

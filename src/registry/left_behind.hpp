@@ -8,7 +8,7 @@
 // own.
 #pragma once
 
-#include "core/identity.hpp"
+#include "base/identity.hpp"
 #include "registry/spare.hpp"
 #include "sys/clock.hpp"
 #include "sys/pidfd.hpp"
@@ -26,7 +26,7 @@ struct DeadEntry {
     std::string id;
     std::vector<std::string> spare; // patterns of daemons that are meant to stay
     std::string cgroup_place;       // where its cgroup was made, if one was; empty: where ours would be
-    core::Identity helper = {};     // the command, if its record names it
+    base::Identity helper = {};     // the command, if its record names it
 };
 
 class LeftBehind {

@@ -1,7 +1,8 @@
 #include "registry/listing.hpp"
 
-#include "core/text.hpp"
-#include "slot/paths.hpp"
+#include "base/text.hpp"
+#include "records/paths.hpp"
+#include "records/record_file.hpp"
 #include "slot/sight.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_file.hpp"
@@ -143,19 +144,19 @@ void measure_abandoned(Helper& helper, const ProcessesByParent& by_parent) {
 }
 
 // Who took the entry over, to end what is left, started later than the keeper.
-bool owner_started_keeper(const Helper& helper, const core::Identity& owner) {
-    const core::Identity& keeper = helper.facts.keeper;
+bool owner_started_keeper(const Helper& helper, const base::Identity& owner) {
+    const base::Identity& keeper = helper.facts.keeper;
     return helper.info.owner_pid > 0 && helper.info.record_is_current && owner.pid == helper.info.owner_pid &&
            keeper.pid > 0 && keeper.pid_ns == owner.pid_ns && owner.start_ticks <= keeper.start_ticks;
 }
 
 // The helper behind an entry; nothing when it is over and history is not asked for.
 std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& options) {
-    auto sight = sys::LockFile::look(slot::lock_path(location));
+    auto sight = sys::LockFile::look(records::lock_path(location));
     if (!sight || !sight->exists)
         return std::nullopt;
     bool free = !sight->owned && !sight->life_held;
-    auto record = slot::read_record(location);
+    auto record = records::read_record(location);
     Helper helper;
     if (record && record->helper && record->helper->registered && !record->helper->ended_at) {
         auto process = sys::open_same(record->helper->helper);
@@ -186,7 +187,7 @@ Result<std::vector<std::string>> entries_in(const std::string& directory) {
         return out;
     // A directory that may be read but not searched has names, and nothing behind them can be looked at.
     if (!dir || ::faccessat(::dirfd(dir.get()), ".", X_OK, AT_EACCESS) != 0)
-        return sys::fail_sys(core::cat("read the directory ", directory));
+        return sys::fail_sys(base::cat("read the directory ", directory));
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
         if (file.ends_with(".lock"))

@@ -1,8 +1,9 @@
 // Looking at all helpers: a directory scan, and the kernel's answer for each.
 #pragma once
 
-#include "core/record.hpp"
-#include "holdfast/slot.hpp"
+#include "holdfast/result.hpp"
+#include "base/record.hpp"
+#include "holdfast/values.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@ namespace holdfast::registry {
 struct Helper {
     std::string id;
     SlotInfo info; // its lock and record, as of a slot
-    core::HelperFacts facts;
+    base::HelperFacts facts;
     bool alive = false; // registered ones: the very process that was registered lives
     bool elsewhere =
         false; // registered ones: it has a number in another PID namespace only, so nobody here can tell

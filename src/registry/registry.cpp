@@ -1,12 +1,12 @@
-#include "core/names.hpp"
-#include "core/text.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "registry/listing.hpp"
 #include "registry/registry_impl.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
-#include "sys/user_places.hpp"
+#include "places/user_places.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -31,9 +31,9 @@ std::unexpected<Error> in_a_fork() {
 } // namespace
 
 Result<Registry> Registry::open(const RegistryOptions& options) {
-    if (auto ok = core::check_slot_name(options.host); !ok)
+    if (auto ok = base::check_slot_name(options.host); !ok)
         return fail(Errc::invalid_argument,
-                    core::cat("the host name \"", options.host,
+                    base::cat("the host name \"", options.host,
                               "\" must be 1 to 100 letters, digits, '.', '-' or '_'"));
     if (options.max_entries == 0 || options.ttl < Millis{0})
         return fail(Errc::invalid_argument, "max_entries must be at least 1, and ttl must not be negative");
@@ -43,7 +43,7 @@ Result<Registry> Registry::open(const RegistryOptions& options) {
         std::string profile = options.profile;
         if (profile.empty())
             profile = from_environment("HOLDFAST_PROFILE").value_or("");
-        auto places = sys::places_of_user(profile.empty() ? "default" : profile);
+        auto places = places::places_of_user(profile.empty() ? "default" : profile);
         if (!places)
             return std::unexpected(places.error());
         directory = places->helpers;

@@ -1,5 +1,5 @@
 // Ending registered processes, and what a dead host left behind.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "registry/listing.hpp"
 #include "registry/registry_impl.hpp"
 #include "registry/tree_ender.hpp"
@@ -51,7 +51,7 @@ Result<EndReport> Registry::end(std::string_view id, const StopOptions& how) {
         return in_a_fork();
     if (!get(id))
         return fail(Errc::not_found,
-                    core::cat("this host has no registered process under the id \"", id, "\""));
+                    base::cat("this host has no registered process under the id \"", id, "\""));
     return end_those([&](const Registered& one) { return one.id == id; }, how);
 }
 
@@ -107,7 +107,7 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
             continue;
         }
         bool alive = process.has_value() && entry->facts().ended_at == 0;
-        (void)entry->update([&](core::HelperFacts& facts) {
+        (void)entry->update([&](base::HelperFacts& facts) {
             facts.host_pid = impl_->home;
             facts.host_command = sys::command_line_for_people(impl_->home);
             if (!alive && facts.ended_at == 0) {

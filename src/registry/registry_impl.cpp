@@ -1,6 +1,6 @@
 #include "registry/registry_impl.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "registry/listing.hpp"
 #include "slot/ownership.hpp"
 #include "sys/clock.hpp"
@@ -37,8 +37,8 @@ std::vector<std::string> cut(const std::vector<std::string>& argv) {
 
 namespace registry {
 
-Registered describe(const std::string& id, const core::Record& record, bool alive, pid_t owner) {
-    const core::HelperFacts& facts = *record.helper;
+Registered describe(const std::string& id, const base::Record& record, bool alive, pid_t owner) {
+    const base::HelperFacts& facts = *record.helper;
     Registered out{.id = id,
                    .label = facts.label,
                    .session = record.session,
@@ -60,7 +60,7 @@ Registered describe(const std::string& id, const core::Record& record, bool aliv
 }
 
 Registered describe(const Helper& helper) {
-    core::Record record{.since = sys::boottime_ms() - helper.info.age.count(),
+    base::Record record{.since = sys::boottime_ms() - helper.info.age.count(),
                         .argv = helper.info.argv,
                         .session = helper.info.session,
                         .helper = helper.facts};
@@ -72,7 +72,7 @@ Registered describe(const Helper& helper) {
 void Registry::Impl::tell(const Held& one, const char* type, std::string reason) const {
     if (events.directory().empty())
         return;
-    const core::HelperFacts& facts = one.entry.facts();
+    const base::HelperFacts& facts = one.entry.facts();
     registry::Event event{.type = type,
                           .id = one.entry.id(),
                           .label = facts.label,
@@ -96,7 +96,7 @@ void Registry::Impl::note_end(Held& one) {
     int status = reaped ? reaped->status : one.process->peek_exit_status().value_or(-1);
     // The record is for others, who see by identity that the process is gone even if this cannot be written
     // (disk full).
-    (void)one.entry.update([&](core::HelperFacts& facts) {
+    (void)one.entry.update([&](base::HelperFacts& facts) {
         facts.ended_at = sys::boottime_ms();
         facts.exit_status = status;
     });
@@ -124,7 +124,7 @@ void Registry::Impl::refresh() {
         if (!one.ended() || one.entry.facts().exit_status != -1 || !one.process)
             continue;
         if (auto status = one.process->peek_exit_status())
-            (void)one.entry.update([&](core::HelperFacts& facts) { facts.exit_status = *status; });
+            (void)one.entry.update([&](base::HelperFacts& facts) { facts.exit_status = *status; });
     }
 }
 
@@ -153,7 +153,7 @@ Result<void> Registry::Impl::make_room() {
                                                                    oldest->second.entry.facts().ended_at))
                 oldest = at;
         if (oldest == held.end())
-            return fail(Errc::overflow, core::cat("the registry of \"", options.host, "\" has ", held.size(),
+            return fail(Errc::overflow, base::cat("the registry of \"", options.host, "\" has ", held.size(),
                                                   " living processes, and max_entries is ",
                                                   options.max_entries, "; end some, or raise it"));
         drop(oldest);
@@ -169,7 +169,7 @@ Result<void> Registry::Impl::keep(Held one) {
             int error = errno;
             if (one.adopted)
                 one.entry.leave_behind(); // as it was found
-            return sys::fail_sys(core::cat("watch process ", one.process->pid()), error);
+            return sys::fail_sys(base::cat("watch process ", one.process->pid()), error);
         }
     }
     held.emplace(order, std::move(one));
@@ -178,26 +178,26 @@ Result<void> Registry::Impl::keep(Held one) {
 
 Result<Registered> Registry::Impl::add(sys::PidFd process, const ProcessNotes& notes) {
     if (process.pid() == ::getpid() || process.pid() == 1)
-        return fail(Errc::invalid_argument, core::cat("process ", process.pid(), " is ",
+        return fail(Errc::invalid_argument, base::cat("process ", process.pid(), " is ",
                                                       process.pid() == 1 ? "PID 1" : "this process itself",
                                                       " and cannot be registered as a helper"));
     for (const std::string* word : {&notes.label, &notes.session, &notes.task})
         if (word->size() > longest_word)
-            return fail(Errc::invalid_argument, core::cat("label, session and task may have ", longest_word,
+            return fail(Errc::invalid_argument, base::cat("label, session and task may have ", longest_word,
                                                           " bytes each; one has ", word->size()));
     auto identity = sys::identify(process);
     if (!identity)
         return std::unexpected(identity.error());
     refresh();
     for (const auto& [order, one] : held)
-        if (!one.ended() && core::same_process(one.entry.facts().helper, *identity))
+        if (!one.ended() && base::same_process(one.entry.facts().helper, *identity))
             return fail(Errc::held,
-                        core::cat("process ", process.pid(), " is registered already, as ", one.entry.id()));
+                        base::cat("process ", process.pid(), " is registered already, as ", one.entry.id()));
     if (auto room = make_room(); !room)
         return std::unexpected(room.error());
 
     std::vector<std::string> argv = cut(notes.argv.empty() ? sys::read_cmdline(process.pid()) : notes.argv);
-    core::HelperFacts facts{.label = notes.label,
+    base::HelperFacts facts{.label = notes.label,
                             .helper = std::move(*identity),
                             .host_pid = ::getpid(),
                             .host_command = sys::command_line_for_people(::getpid()),
@@ -206,7 +206,7 @@ Result<Registered> Registry::Impl::add(sys::PidFd process, const ProcessNotes& n
                             .registered_by = options.host};
     if (facts.label.empty())
         facts.label =
-            argv.empty() ? core::cat("process ", process.pid()) : argv[0].substr(argv[0].rfind('/') + 1);
+            argv.empty() ? base::cat("process ", process.pid()) : argv[0].substr(argv[0].rfind('/') + 1);
     facts.label.resize(std::min(facts.label.size(), longest_word));
     auto entry = registry::Entry::create(directory, std::move(argv), notes.session, std::move(facts));
     if (!entry)

@@ -60,7 +60,7 @@ struct Registry::Impl {
 namespace registry {
 
 // An entry as callers see it. `owner` is 0 when nobody owns it.
-Registered describe(const std::string& id, const core::Record& record, bool alive, pid_t owner);
+Registered describe(const std::string& id, const base::Record& record, bool alive, pid_t owner);
 struct Helper;
 Registered describe(const Helper& helper); // one that was found in the directory
 

@@ -1,6 +1,6 @@
 #include "registry/spare.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::registry {
 
@@ -18,7 +18,7 @@ Result<SpareList> SpareList::compile(const std::vector<std::string>& patterns) {
             char why[128];
             ::regerror(error, raw.get(), why, sizeof why);
             return fail(Errc::invalid_argument,
-                        core::cat("\"", pattern, "\" is not a regular expression: ", std::string_view(why)));
+                        base::cat("\"", pattern, "\" is not a regular expression: ", std::string_view(why)));
         }
         out.compiled_.emplace_back(raw.release());
     }

@@ -1,21 +1,21 @@
 #include "registry/stopped_guards.hpp"
 
 #include "registry/behind_slot.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "slot/wake.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
 namespace holdfast::registry {
 
-bool host_is_dead(const core::HelperFacts& facts) {
+bool host_is_dead(const base::HelperFacts& facts) {
     if (facts.host.pid <= 0)
         return false;
     auto host = sys::open_same(facts.host);
     return !host && host.error().code == Errc::not_found;
 }
 
-void continue_guards(const SlotLocation& entry, std::uint64_t epoch, const core::HelperFacts& facts) {
+void continue_guards(const SlotLocation& entry, std::uint64_t epoch, const base::HelperFacts& facts) {
     (void)slot::wake_owner(entry, epoch);
     if (auto keeper = sys::open_same(facts.keeper))
         sys::continue_stopped(*keeper);
@@ -33,7 +33,7 @@ slot::OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch)
         if (!host_is_dead(behind.facts))
             continue;
         out.gone = true;
-        if (auto sight = sys::LockFile::look(slot::lock_path(behind.entry)); sight && sight->owned)
+        if (auto sight = sys::LockFile::look(records::lock_path(behind.entry)); sight && sight->owned)
             continue_guards(behind.entry, sight->epoch, behind.facts);
     }
     return out;

@@ -1,6 +1,6 @@
 #include "registry/sweep.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "registry/entry.hpp"
 #include "registry/left_behind.hpp"
@@ -127,7 +127,7 @@ void tell_of_swept(const EventLog& events, const std::vector<Swept>& swept) {
                            .id = one.id,
                            .label = one.label,
                            .pid = one.ended.front(),
-                           .reason = core::cat("left behind; ", one.ended.size(), " processes"),
+                           .reason = base::cat("left behind; ", one.ended.size(), " processes"),
                            .status = {}});
 }
 

@@ -5,8 +5,8 @@
 
 namespace holdfast::rpc {
 
-void Deadlines::add(core::Moment due, std::uint64_t number) {
-    if (due == core::never)
+void Deadlines::add(base::Moment due, std::uint64_t number) {
+    if (due == base::never)
         return;
     live_.insert(number);
     heap_.emplace_back(due, number);
@@ -31,12 +31,12 @@ void Deadlines::drop_finished() {
     }
 }
 
-core::Moment Deadlines::next() {
+base::Moment Deadlines::next() {
     drop_finished();
-    return heap_.empty() ? core::never : heap_.front().first;
+    return heap_.empty() ? base::never : heap_.front().first;
 }
 
-std::uint64_t Deadlines::take_due(core::Moment now) {
+std::uint64_t Deadlines::take_due(base::Moment now) {
     if (next() > now)
         return 0;
     if (heap_.empty())

@@ -2,7 +2,7 @@
 // it is given back before it is more than the live ones need.
 #pragma once
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 
 #include <cstdint>
 #include <unordered_set>
@@ -14,19 +14,19 @@ namespace holdfast::rpc {
 class Deadlines {
 public:
     // Each number once. `never` is not kept.
-    void add(core::Moment due, std::uint64_t number);
+    void add(base::Moment due, std::uint64_t number);
     // It is finished. Says nothing of numbers that were never added.
     void forget(std::uint64_t number);
     // The nearest deadline of those not finished.
-    [[nodiscard]] core::Moment next();
+    [[nodiscard]] base::Moment next();
     // Takes one number whose time has come, or returns 0.
-    std::uint64_t take_due(core::Moment now);
+    std::uint64_t take_due(base::Moment now);
     void clear();
 
 private:
     void drop_finished();
 
-    std::vector<std::pair<core::Moment, std::uint64_t>> heap_;
+    std::vector<std::pair<base::Moment, std::uint64_t>> heap_;
     std::unordered_set<std::uint64_t> live_;
 };
 

@@ -1,6 +1,6 @@
 #include "rpc/framing.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -218,7 +218,7 @@ std::optional<Frame> FrameReader::finish() {
 
 void append_frame(std::string& out, Framing framing, std::string_view message) {
     if (framing == Framing::content_length) {
-        out += core::cat("Content-Length: ", message.size(), "\r\n\r\n");
+        out += base::cat("Content-Length: ", message.size(), "\r\n\r\n");
         out += message;
         return;
     }

@@ -1,8 +1,8 @@
 #include "rpc/message.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <charconv>
 
@@ -44,20 +44,20 @@ void read_member(Message& message, bool& version, std::string_view key, std::str
 std::string_view Message::method_name(std::string& storage) const {
     if (method.find('\\') == std::string_view::npos)
         return method;
-    storage = unquote(core::cat('"', method, '"')).value_or("");
+    storage = json::unquote(base::cat('"', method, '"')).value_or("");
     return storage;
 }
 
 Message classify(std::string_view text) noexcept {
-    if (!is_utf8(text))
+    if (!json::is_utf8(text))
         return noise("not UTF-8");
     Message message;
     bool version = false;
-    ObjectReader reader(text);
+    json::ObjectReader reader(text);
     while (reader.next())
         read_member(message, version, reader.key(), reader.value());
     if (!reader.complete())
-        return noise(is_json(text) ? "not an object" : "not JSON");
+        return noise(json::is_json(text) ? "not an object" : "not JSON");
     message.too_deep = reader.too_deep();
     if (!version)
         return noise(R"(an object without "jsonrpc": "2.0")");
@@ -81,7 +81,7 @@ Message classify(std::string_view text) noexcept {
 std::string_view answer_id_of_head(std::string_view head) noexcept {
     Message message;
     bool version = false;
-    ObjectReader reader(head);
+    json::ObjectReader reader(head);
     while (reader.next())
         read_member(message, version, reader.key(), reader.value());
     return version && message.method.empty() ? message.id : std::string_view{};
@@ -98,13 +98,13 @@ std::optional<std::uint64_t> number_of(std::string_view raw_id) noexcept {
 
 ErrorObject read_error(std::string_view raw) {
     ErrorObject object;
-    ObjectReader reader(raw);
+    json::ObjectReader reader(raw);
     while (reader.next()) {
         const std::string_view value = reader.value();
         if (reader.key() == "code")
             std::from_chars(value.data(), value.data() + value.size(), object.code);
         else if (reader.key() == "message")
-            object.message = unquote(value).value_or(std::string(value));
+            object.message = json::unquote(value).value_or(std::string(value));
         else if (reader.key() == "data")
             object.data = value;
     }
@@ -124,7 +124,7 @@ std::string write_request(std::uint64_t id, std::string_view method, std::string
     out += R"("id":)";
     out.append(digits, end);
     out += R"(,"method":)";
-    append_quoted(out, method);
+    json::append_quoted(out, method);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -136,7 +136,7 @@ std::string write_request(std::uint64_t id, std::string_view method, std::string
 std::string write_notification(std::string_view method, std::string_view params) {
     std::string out{preamble};
     out += R"("method":)";
-    append_quoted(out, method);
+    json::append_quoted(out, method);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -146,14 +146,14 @@ std::string write_notification(std::string_view method, std::string_view params)
 }
 
 std::string write_result(std::string_view raw_id, std::string_view result) {
-    return core::cat(preamble, R"("id":)", raw_id, R"(,"result":)", result.empty() ? "null" : result, '}');
+    return base::cat(preamble, R"("id":)", raw_id, R"(,"result":)", result.empty() ? "null" : result, '}');
 }
 
 std::string write_error(std::string_view raw_id, int code, std::string_view message, std::string_view data) {
-    std::string out = core::cat(preamble, R"("id":)", raw_id, R"(,"error":{"code":)", code, R"(,"message":)");
-    append_quoted(out, message);
+    std::string out = base::cat(preamble, R"("id":)", raw_id, R"(,"error":{"code":)", code, R"(,"message":)");
+    json::append_quoted(out, message);
     if (!data.empty())
-        out += core::cat(R"(,"data":)", data);
+        out += base::cat(R"(,"data":)", data);
     out += "}}";
     return out;
 }

@@ -1,8 +1,8 @@
 #include "rpc/message_ids.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::rpc {
 
@@ -18,14 +18,14 @@ bool can_be_id(std::string_view value) {
 }
 
 bool is_named_id(std::string_view key) {
-    return key == "id" || (key.find('\\') != key.npos && unquote(core::cat('"', key, '"')) == "id");
+    return key == "id" || (key.find('\\') != key.npos && json::unquote(base::cat('"', key, '"')) == "id");
 }
 
 } // namespace
 
 std::string_view raw_id_of(std::string_view message) noexcept {
     std::string_view id;
-    ObjectReader reader(message);
+    json::ObjectReader reader(message);
     while (reader.next())
         if (is_named_id(reader.key()))
             id = reader.value(); // the last one counts, as with parsers
@@ -43,7 +43,7 @@ std::vector<std::string_view> elements_of(std::string_view list) {
     if (at == list.size() || list[at] != '[')
         return out;
     for (at = skip(at + 1); at < list.size() && list[at] != ']';) {
-        const std::size_t end = extent_of_value(list, at).end;
+        const std::size_t end = json::extent_of_value(list, at).end;
         if (end == list.npos)
             break;
         out.push_back(list.substr(at, end - at));

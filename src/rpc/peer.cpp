@@ -1,9 +1,9 @@
 // The calling side: calls, notifications, cancellation, deadlines, and what is written when.
 #include "rpc/peer.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -28,10 +28,10 @@ Result<std::string_view> Peer::checked_params(std::string_view params) {
     const std::size_t first = params.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos)
         return std::string_view{};
-    if (extent_of_value(params, first).too_deep)
+    if (json::extent_of_value(params, first).too_deep)
         return fail(Errc::invalid_argument,
-                    core::cat("params may be nested ", max_depth, " levels deep, and these are deeper"));
-    if ((params[first] != '{' && params[first] != '[') || !is_json(params) || !is_utf8(params))
+                    base::cat("params may be nested ", json::max_depth, " levels deep, and these are deeper"));
+    if ((params[first] != '{' && params[first] != '[') || !json::is_json(params) || !json::is_utf8(params))
         return fail(Errc::invalid_argument, "params must be JSON text of an object or a list");
     return params;
 }
@@ -43,7 +43,7 @@ Result<void> Peer::admit_call(HoldTag hold) const {
     const std::size_t free = most - std::min(most, calls_.size());
     if (own < free)
         return {};
-    return fail(Errc::overflow, core::cat("overflow: this hold has ", own, " requests in flight, and ", free,
+    return fail(Errc::overflow, base::cat("overflow: this hold has ", own, " requests in flight, and ", free,
                                           " are left for all; wait for answers before sending more"));
 }
 
@@ -53,7 +53,7 @@ Result<void> Peer::admit_bytes(HoldTag hold, std::size_t frame_bytes) const {
     if (lanes_.bytes_of(hold) + frame_bytes <= free)
         return {};
     return fail(Errc::overflow,
-                core::cat("overflow: ", lanes_.bytes(), " bytes wait for the helper to read them, and ",
+                base::cat("overflow: ", lanes_.bytes(), " bytes wait for the helper to read them, and ",
                           frame_bytes, " more do not fit"));
 }
 
@@ -74,9 +74,9 @@ std::optional<Lanes::Handle> Peer::send(HoldTag hold, CallId call, std::string f
 }
 
 Result<CallId> Peer::call(HoldTag hold, std::string_view method, std::string_view params,
-                          core::Moment deadline, std::uint64_t token) {
+                          base::Moment deadline, std::uint64_t token) {
     if (!accepting_ || closed_)
-        return fail(Errc::closed, core::cat("transport closed, generation ", generation_));
+        return fail(Errc::closed, base::cat("transport closed, generation ", generation_));
     auto checked = checked_params(params);
     if (!checked)
         return std::unexpected(std::move(checked.error()));
@@ -99,7 +99,7 @@ Result<CallId> Peer::call(HoldTag hold, std::string_view method, std::string_vie
 
 Result<void> Peer::notify(HoldTag hold, std::string_view method, std::string_view params) {
     if (!accepting_ || closed_)
-        return fail(Errc::closed, core::cat("transport closed, generation ", generation_));
+        return fail(Errc::closed, base::cat("transport closed, generation ", generation_));
     auto checked = checked_params(params);
     if (!checked)
         return std::unexpected(std::move(checked.error()));
@@ -139,9 +139,9 @@ void Peer::tell_cancelled(CallId id) {
     if (at == calls_.end() || at->second.unsent || closed_)
         return;
     if (options_.cancel == CancelStyle::lsp)
-        send_answer(write_notification("$/cancelRequest", core::cat(R"({"id":)", id, '}')));
+        send_answer(write_notification("$/cancelRequest", base::cat(R"({"id":)", id, '}')));
     else if (options_.cancel == CancelStyle::mcp)
-        send_answer(write_notification("notifications/cancelled", core::cat(R"({"requestId":)", id, '}')));
+        send_answer(write_notification("notifications/cancelled", base::cat(R"({"requestId":)", id, '}')));
 }
 
 bool Peer::cancel(CallId id) {
@@ -152,16 +152,16 @@ bool Peer::cancel(CallId id) {
     return true;
 }
 
-void Peer::expire(core::Moment now) {
+void Peer::expire(base::Moment now) {
     while (const CallId id = call_deadlines_.take_due(now)) {
         const auto at = calls_.find(id);
         const bool unsent = at != calls_.end() && !is_sent(at->second);
         tell_cancelled(id);
         fail_call(
             id, Errc::timed_out,
-            unsent ? core::cat("no answer within the deadline: the request could not be sent to generation ",
+            unsent ? base::cat("no answer within the deadline: the request could not be sent to generation ",
                                generation_, ", which does not read")
-                   : core::cat("no answer within the deadline from generation ", generation_));
+                   : base::cat("no answer within the deadline from generation ", generation_));
     }
     while (const RequestId id = request_deadlines_.take_due(now)) {
         const auto at = requests_.find(id);
@@ -169,13 +169,13 @@ void Peer::expire(core::Moment now) {
             continue;
         const HoldTag hold = at->second.server.hold;
         refuse(at->second.raw_id, server_error,
-               core::cat("no answer in time from who serves ", at->second.method));
+               base::cat("no answer in time from who serves ", at->second.method));
         end_request(id);
         events_.on_request_gone(hold, id);
     }
 }
 
-core::Moment Peer::next_deadline() {
+base::Moment Peer::next_deadline() {
     return std::min(call_deadlines_.next(), request_deadlines_.next());
 }
 
@@ -193,7 +193,7 @@ void Peer::fail_all(std::string_view why) {
     std::ranges::sort(ids);
     for (const CallId id : ids)
         fail_call(id, Errc::closed,
-                  core::cat("transport closed, generation ", generation_, why.empty() ? "" : ": ", why));
+                  base::cat("transport closed, generation ", generation_, why.empty() ? "" : ": ", why));
     lanes_.clear();
     call_deadlines_.clear();
     request_deadlines_.clear();

@@ -21,7 +21,7 @@
 #include "rpc/message.hpp"
 #include "rpc/registrations.hpp"
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 #include "holdfast/result.hpp"
 
 #include <cstddef>
@@ -112,7 +112,7 @@ public:
 
     // `params` is raw JSON (an object, a list, or empty). `token` comes back in on_answer, never before this
     // returns. Fails with invalid_argument, overflow or closed; then there is no on_answer.
-    Result<CallId> call(HoldTag hold, std::string_view method, std::string_view params, core::Moment deadline,
+    Result<CallId> call(HoldTag hold, std::string_view method, std::string_view params, base::Moment deadline,
                         std::uint64_t token);
     Result<void> notify(HoldTag hold, std::string_view method, std::string_view params);
     // The call ends as `cancelled`, now. False when it is over already.
@@ -125,19 +125,19 @@ public:
                              std::string_view data = {});
 
     // Registrations went: requests that they were serving go to others. To be called after any removal.
-    void registrations_changed(core::Moment now);
+    void registrations_changed(base::Moment now);
 
-    void receive(std::string_view bytes, core::Moment now);
+    void receive(std::string_view bytes, base::Moment now);
     // The helper has closed its output: an unfinished last line counts. fail_all() is the caller's next word.
-    void finish(core::Moment now);
+    void finish(base::Moment now);
 
     // Params as they may be written: an object, a list, or nothing (blanks are nothing). Error
     // invalid_argument.
     static Result<std::string_view> checked_params(std::string_view params);
 
     // Ends what is overdue.
-    void expire(core::Moment now);
-    [[nodiscard]] core::Moment next_deadline();
+    void expire(base::Moment now);
+    [[nodiscard]] base::Moment next_deadline();
 
     // What is to be written now, in one piece; empty when nothing is. Valid until anything else is called.
     [[nodiscard]] std::string_view output();
@@ -175,9 +175,9 @@ private:
     std::optional<Lanes::Handle> send(HoldTag hold, CallId call, std::string frame);
     std::string framed(std::string_view message) const;
 
-    void on_frame(const Frame& frame, core::Moment now);
-    void on_message(std::string_view text, core::Moment now);
-    void on_request_message(const Message& message, core::Moment now);
+    void on_frame(const Frame& frame, base::Moment now);
+    void on_message(std::string_view text, base::Moment now);
+    void on_request_message(const Message& message, base::Moment now);
     void on_notification_message(const Message& message);
     bool on_cancellation(std::string_view method, const Message& message);
     void on_answer_message(const Message& message);

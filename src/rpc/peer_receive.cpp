@@ -1,8 +1,8 @@
 // The receiving side: what the helper writes, and the requests it makes.
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,24 +13,24 @@ namespace {
 constexpr std::size_t excerpt_bytes = 256;
 
 std::string not_json(std::string_view what, std::string_view text) {
-    return extent_of_value(text, 0).too_deep
-               ? core::cat(what, " may be nested ", max_depth, " levels deep, and this is deeper")
-               : core::cat(what, " must be JSON text");
+    return json::extent_of_value(text, 0).too_deep
+               ? base::cat(what, " may be nested ", json::max_depth, " levels deep, and this is deeper")
+               : base::cat(what, " must be JSON text");
 }
 } // namespace
 
-void Peer::receive(std::string_view bytes, core::Moment now) {
+void Peer::receive(std::string_view bytes, base::Moment now) {
     reader_.feed(bytes);
     while (const auto frame = reader_.next())
         on_frame(*frame, now);
 }
 
-void Peer::finish(core::Moment now) {
+void Peer::finish(base::Moment now) {
     if (const auto frame = reader_.finish())
         on_frame(*frame, now);
 }
 
-void Peer::on_frame(const Frame& frame, core::Moment now) {
+void Peer::on_frame(const Frame& frame, base::Moment now) {
     switch (frame.kind) {
     case Frame::Kind::message:
         on_message(frame.text, now);
@@ -55,11 +55,11 @@ void Peer::on_oversize(std::string_view head) {
     if (const auto id = number_of(answer_id_of_head(head)); id && calls_.contains(*id))
         fail_call(
             *id, Errc::overflow,
-            core::cat("the answer is larger than ", options_.limits.max_message, " bytes and was skipped"));
+            base::cat("the answer is larger than ", options_.limits.max_message, " bytes and was skipped"));
     events_.on_noise("a message over the size limit was skipped", head);
 }
 
-void Peer::on_message(std::string_view text, core::Moment now) {
+void Peer::on_message(std::string_view text, base::Moment now) {
     const Message message = classify(text);
     counters_.messages += message.kind != MessageKind::noise;
     if (message.too_deep && message.kind != MessageKind::noise)
@@ -84,14 +84,14 @@ void Peer::on_message(std::string_view text, core::Moment now) {
 
 // Whoever waits is told at once; what nobody waits for is noise.
 void Peer::on_too_deep(const Message& message, std::string_view text) {
-    const std::string words = core::cat("nested deeper than ", max_depth, " levels");
+    const std::string words = base::cat("nested deeper than ", json::max_depth, " levels");
     switch (message.kind) {
     case MessageKind::request:
-        refuse(message.id, invalid_request, core::cat("the request is ", words));
+        refuse(message.id, invalid_request, base::cat("the request is ", words));
         return;
     case MessageKind::notification:
     case MessageKind::noise:
-        note_noise(core::cat("a notification is ", words), text);
+        note_noise(base::cat("a notification is ", words), text);
         return;
     case MessageKind::result:
     case MessageKind::error:
@@ -101,7 +101,7 @@ void Peer::on_too_deep(const Message& message, std::string_view text) {
     const auto id = number_of(message.id);
     if (id && calls_.contains(*id))
         fail_call(*id, Errc::protocol,
-                  core::cat("the answer of the helper is ", words, " and was not taken"));
+                  base::cat("the answer of the helper is ", words, " and was not taken"));
     else
         ++counters_.late_answers;
 }
@@ -138,7 +138,7 @@ bool Peer::on_cancellation(std::string_view method, const Message& message) {
     const bool lsp = method == "$/cancelRequest";
     if (!lsp && method != "notifications/cancelled")
         return false;
-    ObjectReader reader(message.params);
+    json::ObjectReader reader(message.params);
     std::string_view raw_id;
     while (reader.next())
         if (reader.key() == (lsp ? "id" : "requestId"))
@@ -156,28 +156,28 @@ bool Peer::on_cancellation(std::string_view method, const Message& message) {
     return true;
 }
 
-void Peer::on_request_message(const Message& message, core::Moment now) {
+void Peer::on_request_message(const Message& message, base::Moment now) {
     std::string storage;
     const std::string_view method = message.method_name(storage);
     const auto server = registrations_.server_of(method);
     if (!server) {
-        refuse(message.id, method_not_found, core::cat("nobody here serves ", method));
+        refuse(message.id, method_not_found, base::cat("nobody here serves ", method));
         return;
     }
     if (requests_.size() >= options_.limits.max_requests) {
         refuse(message.id, server_error,
-               core::cat("overflow: ", requests_.size(), " requests are being served; ask again later"));
+               base::cat("overflow: ", requests_.size(), " requests are being served; ask again later"));
         return;
     }
     const RequestId id = ++last_request_;
     requests_.emplace(
         id, Request{std::string(message.id), std::string(method), std::string(message.params), *server});
     if (options_.serve_within.count() > 0)
-        request_deadlines_.add(core::after(now, options_.serve_within), id);
+        request_deadlines_.add(base::after(now, options_.serve_within), id);
     events_.on_request(server->id, server->hold, id, method, message.params);
 }
 
-void Peer::registrations_changed(core::Moment now) {
+void Peer::registrations_changed(base::Moment now) {
     std::vector<RequestId> orphans;
     for (const auto& [id, request] : requests_)
         if (!registrations_.contains(request.server.id))
@@ -192,7 +192,7 @@ void Peer::registrations_changed(core::Moment now) {
         const auto server = registrations_.server_of(request.method);
         if (!server) {
             refuse(request.raw_id, method_not_found,
-                   core::cat("who served ", request.method, " is gone, and nobody else serves it"));
+                   base::cat("who served ", request.method, " is gone, and nobody else serves it"));
             continue;
         }
         // A new number, so that a late answer of the one who is gone cannot be taken for the survivor's.
@@ -200,7 +200,7 @@ void Peer::registrations_changed(core::Moment now) {
         request.server = *server;
         const Request& kept = requests_.emplace(id, std::move(request)).first->second;
         if (options_.serve_within.count() > 0)
-            request_deadlines_.add(core::after(now, options_.serve_within), id);
+            request_deadlines_.add(base::after(now, options_.serve_within), id);
         // Copies: who is told may answer at once, which ends the request.
         const std::string method = kept.method;
         const std::string params = kept.params;
@@ -239,7 +239,7 @@ Result<void> Peer::reply(HoldTag hold, RequestId request, std::string_view resul
     const auto at = owned_request(hold, request);
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
-    if (!is_json(result) || !is_utf8(result))
+    if (!json::is_json(result) || !json::is_utf8(result))
         return fail(Errc::invalid_argument, not_json("a result", result));
     const bool sent = send_answer(write_result(at->second.raw_id, result));
     end_request(request);
@@ -253,7 +253,7 @@ Result<void> Peer::reply_error(HoldTag hold, RequestId request, int code, std::s
     const auto at = owned_request(hold, request);
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
-    if (!data.empty() && (!is_json(data) || !is_utf8(data)))
+    if (!data.empty() && (!json::is_json(data) || !json::is_utf8(data)))
         return fail(Errc::invalid_argument, not_json("error data", data));
     const bool sent = send_answer(write_error(at->second.raw_id, code, message, data));
     end_request(request);

@@ -1,8 +1,8 @@
 #include "slot/blocked.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "slot/leftovers.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
 
@@ -18,14 +18,14 @@ namespace {
 constexpr std::size_t most_shown = 5;
 
 std::string user_for_people(uid_t user) {
-    return user == 0 ? std::string("root") : core::cat("user ", user);
+    return user == 0 ? std::string("root") : base::cat("user ", user);
 }
 
 std::string leftover_for_people(const Leftover& leftover) {
-    std::string out = core::cat("process ", leftover.pid, " (", leftover.command);
+    std::string out = base::cat("process ", leftover.pid, " (", leftover.command);
     const auto user = sys::user_of(leftover.pid);
     if (user && *user != ::geteuid())
-        out += core::cat(", of ", user_for_people(*user),
+        out += base::cat(", of ", user_for_people(*user),
                          ::geteuid() == 0 ? "" : ", whose processes this user may not signal");
     if (sys::is_doomed(leftover.pid))
         out += ", was killed and has not ended yet";
@@ -41,8 +41,8 @@ struct Candidate {
 };
 
 std::optional<Tie> tie_between(pid_t pid, const sys::ProcStat& stat, const LostTree& tree) {
-    const std::string cgroup = sys::read_small_file(core::cat("/proc/", pid, "/cgroup"), 65536).value_or("");
-    if (cgroup.find(core::cat("/holdfast-", tree.id)) != std::string::npos)
+    const std::string cgroup = sys::read_small_file(base::cat("/proc/", pid, "/cgroup"), 65536).value_or("");
+    if (cgroup.find(base::cat("/holdfast-", tree.id)) != std::string::npos)
         return Tie::cgroup;
     // The command leads a process group of its own. The kernel gives that number to no other while the group
     // has a member.
@@ -96,14 +96,14 @@ std::string hidden_for_people(const SlotLocation& location, const std::vector<Lo
     const std::vector<Candidate> found = candidates(lost);
     for (std::size_t i = 0; i < found.size() && i < most_shown; ++i) {
         const auto user = sys::user_of(found[i].pid);
-        out += core::cat(i ? ", or " : "; it may be ", "process ", found[i].pid, " (",
+        out += base::cat(i ? ", or " : "; it may be ", "process ", found[i].pid, " (",
                          sys::command_line_for_people(found[i].pid), ", of ",
                          user ? user_for_people(*user) : std::string("nobody"), "; ", reason_of(found[i].tie),
                          ")");
     }
     if (found.size() > most_shown)
-        out += core::cat(", or one of ", found.size() - most_shown, " more");
-    return out + core::cat(". Root ends it with: ", sys::join_command({"holdfast", "stop", location.name,
+        out += base::cat(", or one of ", found.size() - most_shown, " more");
+    return out + base::cat(". Root ends it with: ", sys::join_command({"holdfast", "stop", location.name,
                                                                        "--slot-dir", location.directory}));
 }
 
@@ -116,17 +116,17 @@ std::string leftovers_for_people(const std::vector<Leftover>& leftovers) {
     for (std::size_t i = 0; i < leftovers.size() && i < most_shown; ++i)
         out += (i ? ", " : "") + leftover_for_people(leftovers[i]);
     if (leftovers.size() > most_shown)
-        out += core::cat(" and ", leftovers.size() - most_shown, " more");
+        out += base::cat(" and ", leftovers.size() - most_shown, " more");
     return out;
 }
 
 std::string holders_for_people(const SlotLocation& location, const std::vector<LostTree>& lost) {
     std::vector<Leftover> holders;
     std::string others; // that root did not touch
-    for (const pid_t pid : sys::find_life_holders(lock_path(location))) {
+    for (const pid_t pid : sys::find_life_holders(records::lock_path(location))) {
         holders.push_back({.pid = pid, .command = sys::command_line_for_people(pid)});
         if (!is_of_the_slots_user(location, pid))
-            others += core::cat(" ", pid);
+            others += base::cat(" ", pid);
     }
     if (holders.empty())
         return ::geteuid() == 0 ? std::string("a process that cannot be seen from here (in another PID "
@@ -135,12 +135,12 @@ std::string holders_for_people(const SlotLocation& location, const std::vector<L
     return leftovers_for_people(holders) +
            (others.empty()
                 ? ""
-                : core::cat(", left alone because the slot is another user's. If it is to end: kill -KILL",
+                : base::cat(", left alone because the slot is another user's. If it is to end: kill -KILL",
                             others));
 }
 
 std::string blocked_for_people(const SlotLocation& location, const std::vector<LostTree>& lost) {
-    return core::cat("the slot \"", location.name, "\" has lost its owner, but its life is still held by ",
+    return base::cat("the slot \"", location.name, "\" has lost its owner, but its life is still held by ",
                      holders_for_people(location, lost));
 }
 

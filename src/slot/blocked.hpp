@@ -1,8 +1,8 @@
 // Saying who holds a slot's life although its owner is dead, and why that could not be ended.
 #pragma once
 
-#include "core/identity.hpp"
-#include "holdfast/slot.hpp"
+#include "base/identity.hpp"
+#include "holdfast/values.hpp"
 
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@ namespace holdfast::slot {
 // What is known of a helper whose guards are dead, to find those of its tree that may not be inspected.
 struct LostTree {
     std::string id;
-    core::Identity helper;
-    core::Identity keeper;
+    base::Identity helper;
+    base::Identity keeper;
 };
 
 // "process 12 (sleep 60)", for each, with the reason for which it lives on where there is one.

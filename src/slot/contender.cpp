@@ -1,8 +1,9 @@
 #include "slot/contender.hpp"
 
-#include "core/names.hpp"
-#include "core/text.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "slot/leftovers.hpp"
+#include "records/record_file.hpp"
 #include "slot/sight.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
@@ -37,7 +38,7 @@ Contender::Contender(SlotLocation location, AcquireOptions options, Purpose purp
 }
 
 Result<Acquired> Contender::run() {
-    if (auto ok = core::check_slot_name(location_.name); !ok)
+    if (auto ok = base::check_slot_name(location_.name); !ok)
         return std::unexpected(ok.error());
     if (auto ok = sys::check_private_directory(location_.directory, !purpose_.take); !ok)
         return std::unexpected(ok.error());
@@ -53,7 +54,7 @@ Result<Acquired> Contender::run() {
     while (!error_) {
         core::SlotCell cell = core::protocol_step(step_, seen);
         if (cell.effect == Do::never)
-            return fail(Errc::io, core::cat("the slot protocol has no answer to ", name_of(seen), " at ",
+            return fail(Errc::io, base::cat("the slot protocol has no answer to ", name_of(seen), " at ",
                                             name_of(step_), "; this is a bug in Holdfast"));
         if (purpose_.observe)
             purpose_.observe(step_, seen);
@@ -74,11 +75,11 @@ Result<Acquired> Contender::run() {
         if (owner_)
             (void)owner_->wait_ended(sys::Deadline::in(last_instant));
         return Acquired{.ownership = std::nullopt,
-                        .attached_to = describe(location_, sight_, read_record(location_))};
+                        .attached_to = describe(location_, sight_, records::read_record(location_))};
     }
     if (last_seen_ == Seen::owner_let_be && options_.if_held == IfHeld::attach)
         return Acquired{.ownership = std::nullopt,
-                        .attached_to = describe(location_, sight_, read_record(location_))};
+                        .attached_to = describe(location_, sight_, records::read_record(location_))};
     return reason();
 }
 
@@ -194,7 +195,7 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
     core::OwnerSight owner{.epoch = sight.epoch,
                            .pid = sight.owner_pid,
                            .is_self = sight.owned_by_self,
-                           .record = read_record(location_)};
+                           .record = records::read_record(location_)};
     if (!purpose_.spare_starters) {
         // Stopping is the user's word: it does not wait for a start to finish, and is no takeover.
         if (owner.record) {
@@ -202,7 +203,7 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
             owner.record->takeovers.clear();
             owner.record->epoch = sight.epoch;
         } else {
-            owner.record = core::Record{.epoch = sight.epoch, .phase = Phase::draining};
+            owner.record = base::Record{.epoch = sight.epoch, .phase = Phase::draining};
         }
     }
     judgement_ = core::judge_takeover(owner, memory_, sys::boottime_ms(), options_.stall.count());
@@ -210,7 +211,7 @@ Seen Contender::judge_owner(const sys::LockSight& sight) {
 }
 
 bool Contender::is_leaving(const sys::LockSight& sight) const {
-    auto record = read_record(location_);
+    auto record = records::read_record(location_);
     return record && record->epoch == sight.epoch && record->phase == Phase::draining;
 }
 
@@ -240,7 +241,7 @@ bool Contender::enter_door_briefly() {
 Seen Contender::signal_owner(int signal) {
     if (!enter_door_briefly())
         return fail_with({.code = Errc::timed_out,
-                          .message = core::cat("the slot \"", location_.name,
+                          .message = base::cat("the slot \"", location_.name,
                                                "\" is being changed by a process that does not "
                                                "go on (stopped?); look at it with: holdfast status ",
                                                location_.name)});
@@ -269,8 +270,8 @@ Seen Contender::signal_owner_inside(int signal) {
     if (!sent)
         return fail_with(
             {.code = Errc::not_permitted,
-             .message = core::cat("may not signal ",
-                                  owner_for_people(describe(location_, again, read_record(location_))), ": ",
+             .message = base::cat("may not signal ",
+                                  owner_for_people(describe(location_, again, records::read_record(location_))), ": ",
                                   sys::describe_errno(sent.error().sys)),
              .sys = sent.error().sys});
     found_anybody_ = true;
@@ -306,7 +307,7 @@ bool Contender::cancel_is_meant() const {
 
 Seen Contender::cancelled() {
     return fail_with({.code = Errc::cancelled,
-                      .message = core::cat("gave up waiting for the slot \"", location_.name, "\"")});
+                      .message = base::cat("gave up waiting for the slot \"", location_.name, "\"")});
 }
 
 Seen Contender::fail_with(Error error) {

@@ -1,8 +1,8 @@
 // One process's way to a slot: carries out the effects of core/slot_protocol.
 #pragma once
 
-#include "core/helper_facts.hpp"
-#include "core/identity.hpp"
+#include "base/helper_facts.hpp"
+#include "base/identity.hpp"
 #include "core/slot_protocol.hpp"
 #include "core/takeover.hpp"
 #include "holdfast/slot.hpp"
@@ -30,7 +30,7 @@ struct Purpose {
     // not even when the new owner dies a moment later.
     bool inherit_record = false;
     // What the first record already says of the helper behind the entry.
-    std::optional<core::HelperFacts> helper = {};
+    std::optional<base::HelperFacts> helper = {};
     // stop: the ownership that is meant. Whatever is newer is left alone, however it comes to be there.
     std::optional<std::uint64_t> epoch = {};
     // stop: its owner was asked at this moment (boot time in ms). It is not asked twice, since a second TERM
@@ -119,7 +119,7 @@ private:
     sys::Deadline killing_until_;
     std::optional<bool> some_to_kill_;     // when it was looked last
     std::optional<std::uint64_t> seen_to_; // the epoch of which nothing unguarded is left
-    std::optional<core::Identity> self_;   // found out before a wait, so that it is there when the slot is
+    std::optional<base::Identity> self_;   // found out before a wait, so that it is there when the slot is
     sys::Deadline deadline_;               // of the whole wait
     sys::Deadline grace_;                  // of the present step
     sys::LockSight sight_;                 // the last one

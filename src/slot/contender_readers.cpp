@@ -1,8 +1,8 @@
 // The last wait before ownership: for those that hold a read lock on life. No writer does, or nobody could be
 // taking the slot; a lock waiter holds one for the instant between its grant and letting go.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "slot/contender.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
@@ -50,18 +50,18 @@ bool Contender::outwait_readers() {
         if (n > 0 && fds[1].revents != 0 && cancel_is_meant())
             return false;
         // A signal that stops a whole process group may reach a waiter in that instant.
-        const std::vector<sys::PidFd> readers = sys::hold_life_readers(lock_path(location_));
+        const std::vector<sys::PidFd> readers = sys::hold_life_readers(records::lock_path(location_));
         for (const sys::PidFd& reader : readers)
             sys::continue_stopped(reader);
         if (!end.passed())
             continue;
         std::string who = "a process that cannot be seen from here";
         if (!readers.empty())
-            who = core::cat("process ", readers.front().pid(), " (",
+            who = base::cat("process ", readers.front().pid(), " (",
                             sys::command_line_for_people(readers.front().pid()), ")");
         (void)fail_with({.code = Errc::timed_out,
-                         .message = core::cat("the slot \"", location_.name, "\" cannot be taken: ", who,
-                                              " holds a read lock on ", lock_path(location_),
+                         .message = base::cat("the slot \"", location_.name, "\" cannot be taken: ", who,
+                                              " holds a read lock on ", records::lock_path(location_),
                                               " and does not let go of it")});
         return false;
     }

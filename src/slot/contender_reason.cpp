@@ -1,7 +1,8 @@
 // Why a contender left without the slot, in words a person can act on.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "slot/contender.hpp"
 #include "slot/leftovers.hpp"
+#include "records/record_file.hpp"
 #include "slot/sight.hpp"
 
 namespace holdfast::slot {
@@ -10,29 +11,29 @@ using core::Seen;
 using core::SlotStep;
 
 std::unexpected<Error> Contender::reason() {
-    SlotInfo info = describe(location_, lock_ ? lock_->look() : sight_, read_record(location_));
-    std::string slot = core::cat("the slot \"", location_.name, "\" ");
+    SlotInfo info = describe(location_, lock_ ? lock_->look() : sight_, records::read_record(location_));
+    std::string slot = base::cat("the slot \"", location_.name, "\" ");
     switch (last_seen_) {
     case Seen::owner_let_be: {
-        SlotInfo seen = describe(location_, sight_, read_record(location_));
-        return fail(Errc::held, core::cat(slot, "is held by ", owner_for_people(seen)));
+        SlotInfo seen = describe(location_, sight_, records::read_record(location_));
+        return fail(Errc::held, base::cat(slot, "is held by ", owner_for_people(seen)));
     }
     case Seen::owner_newer:
         return fail(Errc::superseded,
-                    core::cat(slot, "was taken over by somebody else first; left alone: ",
-                              owner_for_people(describe(location_, sight_, read_record(location_)))));
+                    base::cat(slot, "was taken over by somebody else first; left alone: ",
+                              owner_for_people(describe(location_, sight_, records::read_record(location_)))));
     case Seen::owner_forbidden: {
-        SlotInfo seen = describe(location_, sight_, read_record(location_));
+        SlotInfo seen = describe(location_, sight_, records::read_record(location_));
         if (judgement_.too_many)
             return fail(
                 Errc::too_many_takeovers,
-                core::cat(
+                base::cat(
                     slot, "was taken over ", max_takeovers, " times within ", takeover_window.count() / 1000,
                     " s; not replacing it again, since somebody keeps starting it with replace. Owner: ",
                     owner_for_people(seen)));
         if (sight_.owned_by_self)
-            return fail(Errc::held, core::cat(slot, "is held by this process itself"));
-        return fail(Errc::unreachable, core::cat(slot, "is held by ", owner_for_people(seen)));
+            return fail(Errc::held, base::cat(slot, "is held by this process itself"));
+        return fail(Errc::unreachable, base::cat(slot, "is held by ", owner_for_people(seen)));
     }
     default:
         break;
@@ -41,11 +42,11 @@ std::unexpected<Error> Contender::reason() {
         bool killed = step_ == SlotStep::left && !leftovers_.empty();
         return fail(
             killed ? Errc::survivors : Errc::orphaned,
-            core::cat(blocked_for_people(location_, lost_), killed ? ", which did not end after KILL" : ""));
+            base::cat(blocked_for_people(location_, lost_), killed ? ", which did not end after KILL" : ""));
     }
     if (info.state == SlotState::owned)
-        return fail(Errc::timed_out, core::cat(slot, "is still held by ", owner_for_people(info)));
-    return fail(Errc::timed_out, core::cat(slot, "did not come free in time; somebody else is taking it"));
+        return fail(Errc::timed_out, base::cat(slot, "is still held by ", owner_for_people(info)));
+    return fail(Errc::timed_out, base::cat(slot, "did not come free in time; somebody else is taking it"));
 }
 
 } // namespace holdfast::slot

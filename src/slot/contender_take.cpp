@@ -1,8 +1,9 @@
 // The last steps of a contender inside the door: epoch, owner byte, life byte, record.
-#include "core/text.hpp"
+#include "base/text.hpp"
+#include "records/record.hpp"
 #include "slot/contender.hpp"
 #include "slot/ownership.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "slot/sight.hpp"
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
@@ -19,11 +20,11 @@ constexpr Millis last_instant{1000};
 // The record of the owner before us. Inside the door nobody writes it, so one look is enough. It is taken apart only
 // when something in it is wanted: that takes longer than the locks do. What stands in a string of the record cannot
 // look like an empty list of takeovers, since its quotation marks are escaped.
-std::optional<core::Record> record_before(const SlotLocation& location, bool wanted) {
-    auto text = sys::read_at_once(record_path(location), core::max_record_bytes);
+std::optional<base::Record> record_before(const SlotLocation& location, bool wanted) {
+    auto text = sys::read_at_once(records::record_path(location), records::max_record_bytes);
     if (!text || (!wanted && text->find("\"takeovers\":[]") != std::string::npos))
         return std::nullopt;
-    return core::record_from_json(*text);
+    return records::record_from_json(*text);
 }
 
 } // namespace
@@ -53,7 +54,7 @@ Seen Contender::take() {
     if (!*owner)
         return fail_with(
             {.code = Errc::io,
-             .message = core::cat("somebody locks ", lock_->path(), " without following the slot protocol")});
+             .message = base::cat("somebody locks ", lock_->path(), " without following the slot protocol")});
     auto life = lock_->try_lock(LockByte::life);
     if (life && !*life) {
         if (!outwait_readers())
@@ -64,7 +65,7 @@ Seen Contender::take() {
 
     if (!identify_self())
         return Seen::deadline;
-    core::Record record{.written = static_cast<std::uint64_t>(sys::boottime_ns()),
+    base::Record record{.written = static_cast<std::uint64_t>(sys::boottime_ns()),
                         .name = location_.name,
                         .epoch = last + 1,
                         .progress_at = stamp,
@@ -92,7 +93,7 @@ Seen Contender::take() {
         record.takeovers.push_back(stamp);
     // The door stays locked until the record is there: who comes next reads about us, not about our
     // predecessor.
-    if (auto ok = sys::rewrite_whole(record_path(location_), core::to_json(record)); !ok)
+    if (auto ok = sys::rewrite_whole(records::record_path(location_), records::to_json(record)); !ok)
         return fail_with(std::move(ok.error()));
     leave_door();
     acquired_ = Acquired{.ownership = Ownership(std::make_unique<Ownership::State>(

@@ -1,7 +1,7 @@
 // How a contender waits: for its turn among our own threads, for a lock, for news of the owner.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "slot/contender.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
@@ -35,14 +35,14 @@ Seen Contender::reopen() {
     step_ = SlotStep::door;
     // Within one process the threads queue up before the kernel is asked.
     for (sys::Deadline turn = sys::Deadline::at(0);; turn = deadline_.earlier(sys::Deadline::in(own_turn))) {
-        auto lock = sys::LockFile::open(lock_path(location_), turn, purpose_.create);
+        auto lock = sys::LockFile::open(records::lock_path(location_), turn, purpose_.create);
         if (lock) {
             lock_ = std::move(*lock);
             return start_waiting(LockByte::door, false);
         }
         if (lock.error().code != Errc::held)
             return fail_with(std::move(lock.error()));
-        auto sight = sys::LockFile::look(lock_path(location_));
+        auto sight = sys::LockFile::look(records::lock_path(location_));
         if (!sight)
             return fail_with(std::move(sight.error()));
         sight_ = *sight;
@@ -164,7 +164,7 @@ std::optional<Seen> Contender::end_or_name_unguarded() {
     if (!tended.unguarded || sight_.owned || !sight_.life_held)
         return std::nullopt;
     // Those that are seen hold life by a descriptor of this tree. They are ended inside the door.
-    const std::vector<pid_t> holders = sys::find_life_holders(lock_path(location_));
+    const std::vector<pid_t> holders = sys::find_life_holders(records::lock_path(location_));
     if (ends_ != sight_.epoch &&
         std::ranges::any_of(holders, [](pid_t pid) { return !sys::is_doomed(pid); })) {
         ends_ = sight_.epoch;

@@ -1,8 +1,8 @@
 #include "slot/foreign_holder.hpp"
 
-#include "core/pid_file.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "records/pid_file.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
@@ -26,7 +26,7 @@ Result<bool> matches(const std::string& expression, const std::string& text) {
         char why[128];
         ::regerror(error, &compiled, why, sizeof why);
         return fail(Errc::invalid_argument,
-                    core::cat("\"", expression, "\" is not a regular expression: ", std::string_view(why)));
+                    base::cat("\"", expression, "\" is not a regular expression: ", std::string_view(why)));
     }
     bool found = ::regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
     ::regfree(&compiled);
@@ -57,18 +57,18 @@ Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_
     std::string command = sys::join_command(words);
     if (!stat || process->ended())
         return std::nullopt;
-    auto proof = core::judge_pid_file(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks));
-    if (proof == core::PidFileProof::recycled)
+    auto proof = records::judge_pid_file(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks));
+    if (proof == records::PidFileProof::recycled)
         return std::nullopt;
-    const bool same_start = proof == core::PidFileProof::proven;
-    const bool same_command = core::runs_command(entry->argv, words);
+    const bool same_start = proof == records::PidFileProof::proven;
+    const bool same_command = records::runs_command(entry->argv, words);
     bool proven = same_start && same_command;
     if (!proven && !match.empty())
         proven = *matches(match, command);
     std::string doubt;
     if (!proven)
-        doubt = same_start ? core::cat("the command that the file names is another: ",
-                                       core::printable(sys::join_command(entry->argv)))
+        doubt = same_start ? base::cat("the command that the file names is another: ",
+                                       base::printable(sys::join_command(entry->argv)))
                            : "nothing proves that it is the holder";
     return ForeignHolder{.process = std::move(*process),
                          .command = std::move(command),
@@ -77,7 +77,7 @@ Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_
 }
 
 Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Deadline& deadline,
-                                     sys::HostWatch& host) {
+                                     host::HostWatch& host) {
     for (;;) {
         std::array<pollfd, 2> fds{{{.fd = holder.process.fd(), .events = POLLIN, .revents = 0},
                                    {.fd = host.fd(), .events = POLLIN, .revents = 0}}};
@@ -93,12 +93,12 @@ Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Dea
 }
 
 Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
-    auto who = [&holder] { return core::cat("process ", holder.process.pid(), " (", holder.command, ")"); };
+    auto who = [&holder] { return base::cat("process ", holder.process.pid(), " (", holder.command, ")"); };
     auto sent = holder.process.signal(SIGTERM);
     if (!sent)
         return fail(
             Errc::not_permitted,
-            core::cat(who(), " is alive, but may not be signalled: ", sys::describe_errno(sent.error().sys)),
+            base::cat(who(), " is alive, but may not be signalled: ", sys::describe_errno(sent.error().sys)),
             sent.error().sys);
     (void)holder.process.signal(SIGCONT);
     if (holder.process.wait_ended(sys::Deadline::in(grace)))
@@ -106,7 +106,7 @@ Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
     (void)holder.process.signal(SIGKILL);
     if (holder.process.wait_ended(sys::Deadline::in(Millis{30'000})))
         return {};
-    return fail(Errc::survivors, core::cat(who(), " did not end after KILL"));
+    return fail(Errc::survivors, base::cat(who(), " did not end after KILL"));
 }
 
 } // namespace holdfast::slot

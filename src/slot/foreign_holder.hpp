@@ -1,9 +1,10 @@
 // A holder that is not ours and only left a PID file. It is believed only as far as the kernel bears it out.
 #pragma once
 
-#include "holdfast/slot.hpp"
+#include "holdfast/result.hpp"
+#include "holdfast/values.hpp"
 #include "sys/clock.hpp"
-#include "sys/host_watch.hpp"
+#include "host/host_watch.hpp"
 #include "sys/pidfd.hpp"
 
 #include <optional>
@@ -31,7 +32,7 @@ Result<void> check_match(const std::string& match);
 
 // Waits until it has ended. Errors: timed_out, cancelled (the host went first).
 Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Deadline& deadline,
-                                     sys::HostWatch& host);
+                                     host::HostWatch& host);
 
 // TERM and CONT, grace, KILL, all through the pidfd that was checked. Errors: not_permitted, survivors.
 Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace);

@@ -1,6 +1,6 @@
 #include "slot/leftovers.hpp"
 
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/directories.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
@@ -14,7 +14,7 @@ namespace holdfast::slot {
 
 std::vector<sys::PidFd> hold_leftovers(const SlotLocation& location, const Door&, pid_t own_waiter) {
     std::vector<sys::PidFd> out;
-    std::string path = lock_path(location);
+    std::string path = records::lock_path(location);
     for (pid_t pid : sys::find_life_holders(path)) {
         if (pid == own_waiter)
             continue;

@@ -1,7 +1,7 @@
 // Ending what a dead owner left behind.
 #pragma once
 
-#include "holdfast/slot.hpp"
+#include "holdfast/values.hpp"
 #include "slot/door.hpp"
 #include "sys/pidfd.hpp"
 

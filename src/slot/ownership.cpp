@@ -1,7 +1,8 @@
 #include "slot/ownership.hpp"
 
-#include "core/text.hpp"
-#include "slot/paths.hpp"
+#include "records/record.hpp"
+#include "base/text.hpp"
+#include "records/paths.hpp"
 #include "sys/clock.hpp"
 #include "sys/whole_file.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr int door_patience_ms = 5000;
 } // namespace
 
-Ownership::State::State(SlotLocation where, sys::LockFile file, core::Record first)
+Ownership::State::State(SlotLocation where, sys::LockFile file, base::Record first)
     : location(std::move(where))
     , lock(std::move(file))
     , record(std::move(first)) {}
@@ -42,7 +43,7 @@ Ownership::State::~State() {
 
 std::unexpected<Error> Ownership::State::lost() const {
     return fail(Errc::lost,
-                core::cat("the lock file ", lock.path(),
+                base::cat("the lock file ", lock.path(),
                           " was removed while this process owned it; it leaves, since another may own "
                           "the slot now"));
 }
@@ -50,13 +51,13 @@ std::unexpected<Error> Ownership::State::lost() const {
 Result<void> Ownership::State::write_record() {
     // In the child of a fork the descriptor is -1: the record is the parent's.
     if (lock.fd() < 0)
-        return fail(Errc::closed, core::cat("this process does not own the slot \"", location.name,
+        return fail(Errc::closed, base::cat("this process does not own the slot \"", location.name,
                                             "\": it is a fork of the owner"));
     // Under the same name there may be another owner by now, with a record of its own.
     if (!lock.still_at_path())
         return lost();
     record.written = static_cast<std::uint64_t>(sys::boottime_ns());
-    return sys::rewrite_whole(slot::record_path(location), core::to_json(record));
+    return sys::rewrite_whole(records::record_path(location), records::to_json(record));
 }
 
 Ownership::Ownership(std::unique_ptr<State> state) noexcept
@@ -83,7 +84,7 @@ const SlotLocation& Ownership::location() const noexcept {
 Result<void> Ownership::report_progress(std::uint64_t done, std::uint64_t total, std::string status) {
     if (!state_)
         return released();
-    core::Record& record = state_->record;
+    base::Record& record = state_->record;
     if (record.progress_done != done)
         record.progress_at = sys::boottime_ms();
     record.progress_done = done;

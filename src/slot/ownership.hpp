@@ -1,7 +1,7 @@
 // What stands behind an Ownership: the lock file with its bytes, and the record as last written.
 #pragma once
 
-#include "core/record.hpp"
+#include "base/record.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/file_watch.hpp"
 #include "sys/lock_file.hpp"
@@ -12,7 +12,7 @@ namespace holdfast {
 
 class Ownership::State {
 public:
-    State(SlotLocation location, sys::LockFile lock, core::Record record);
+    State(SlotLocation location, sys::LockFile lock, base::Record record);
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State();
@@ -23,7 +23,7 @@ public:
 
     SlotLocation location;
     sys::LockFile lock;
-    core::Record record;
+    base::Record record;
     bool life_given = false; // life_fd() was asked for: others may share the open file now
     std::optional<sys::FileWatch> watch; // made when first asked for
 };

@@ -1,7 +1,7 @@
 #include "slot/pid_file.hpp"
 
-#include "core/pid_file.hpp"
-#include "core/text.hpp"
+#include "records/pid_file.hpp"
+#include "base/text.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
@@ -21,12 +21,12 @@ std::optional<PidFileNamed> named_by_pid_file(const std::string& path) {
     if (!process || process->ended())
         return std::nullopt;
     auto stat = sys::read_stat(entry->pid);
-    if (!stat || !core::may_have_written(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks),
+    if (!stat || !records::may_have_written(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks),
                                          static_cast<double>(file.st_mtim.tv_sec)))
         return std::nullopt;
     return PidFileNamed{
         .pid = entry->pid,
-        .who = core::cat("process ", entry->pid, " (", sys::command_line_for_people(entry->pid), ")")};
+        .who = base::cat("process ", entry->pid, " (", sys::command_line_for_people(entry->pid), ")")};
 }
 
 Result<PidFile> PidFile::write(PidFileText what) {

@@ -21,9 +21,9 @@ std::optional<std::string> read_pid_file_text(const std::string& path) {
     return sys::read_small_file(path, max_pid_file_bytes);
 }
 
-std::optional<core::PidFileEntry> read_pid_file(const std::string& path) {
+std::optional<records::PidFileEntry> read_pid_file(const std::string& path) {
     auto text = read_pid_file_text(path);
-    return text ? core::parse_pid_file(*text) : std::nullopt;
+    return text ? records::parse_pid_file(*text) : std::nullopt;
 }
 
 double start_unix_seconds(std::uint64_t ticks) {

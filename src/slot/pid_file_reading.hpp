@@ -1,7 +1,7 @@
 // Reading PID files, whosever they are.
 #pragma once
 
-#include "core/pid_file.hpp"
+#include "records/pid_file.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ namespace holdfast::slot {
 
 // The text of a plain file; nothing when it is none, is too long or cannot be read.
 std::optional<std::string> read_pid_file_text(const std::string& path);
-std::optional<core::PidFileEntry> read_pid_file(const std::string& path);
+std::optional<records::PidFileEntry> read_pid_file(const std::string& path);
 
 // When a process of that start time began, in seconds since 1970.
 double start_unix_seconds(std::uint64_t ticks);

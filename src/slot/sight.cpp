@@ -1,15 +1,15 @@
 #include "slot/sight.hpp"
 
-#include "core/duration.hpp"
-#include "core/names.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
-#include "slot/paths.hpp"
+#include "base/duration.hpp"
+#include "base/names.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "records/paths.hpp"
+#include "records/record_file.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
-#include "sys/whole_file.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,22 +36,8 @@ Millis age_of(std::int64_t since, std::int64_t now) {
 
 } // namespace
 
-std::optional<core::Record> read_record(const SlotLocation& location) {
-    // We may have been overtaken by two writers while we read; then it can be read now. What is no record
-    // stays none.
-    constexpr int looks = 4;
-    for (int look = 0; look < looks; ++look) {
-        auto text = sys::read_rewritten(record_path(location), core::max_record_bytes);
-        if (!text)
-            return std::nullopt;
-        if (auto record = core::record_from_json(*text))
-            return record;
-    }
-    return std::nullopt;
-}
-
 SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
-                  const std::optional<core::Record>& record, bool ask_owner) {
+                  const std::optional<base::Record>& record, bool ask_owner) {
     SlotInfo out;
     out.name = location.name;
     out.state = state_of(sight);
@@ -63,7 +49,7 @@ SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
         out.owner_stopped = process && process->state == 'T';
     }
     if (out.state == SlotState::orphaned)
-        for (pid_t pid : sys::find_life_holders(lock_path(location)))
+        for (pid_t pid : sys::find_life_holders(records::lock_path(location)))
             out.leftovers.push_back({.pid = pid, .command = sys::command_line_for_people(pid)});
     if (!record)
         return out;
@@ -93,25 +79,25 @@ std::string owner_for_people(const SlotInfo& info) {
     std::string command = info.record_is_current && !info.argv.empty()
                               ? sys::join_command(info.argv)
                               : sys::command_line_for_people(info.owner_pid);
-    std::string out = core::cat("process ", info.owner_pid, " (", core::printable(command), ")");
+    std::string out = base::cat("process ", info.owner_pid, " (", base::printable(command), ")");
     if (info.record_is_current)
-        out += core::cat(", ", name_of(info.phase), ", running for ", core::format_duration(info.age));
+        out += base::cat(", ", name_of(info.phase), ", running for ", base::format_duration(info.age));
     else
         out += ", just starting";
     if (info.owner_stopped)
-        out += core::cat(", stopped (kill -CONT ", info.owner_pid, " continues it)");
+        out += base::cat(", stopped (kill -CONT ", info.owner_pid, " continues it)");
     return out;
 }
 
 } // namespace slot
 
 Result<SlotInfo> query(const SlotLocation& location) {
-    if (auto ok = core::check_slot_name(location.name); !ok)
+    if (auto ok = base::check_slot_name(location.name); !ok)
         return std::unexpected(ok.error());
-    auto sight = sys::LockFile::look(slot::lock_path(location));
+    auto sight = sys::LockFile::look(records::lock_path(location));
     if (!sight)
         return std::unexpected(sight.error());
-    return slot::describe(location, *sight, slot::read_record(location));
+    return slot::describe(location, *sight, records::read_record(location));
 }
 
 Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
@@ -123,14 +109,14 @@ Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
     if (!dir) {
         if (errno == ENOENT)
             return out;
-        return sys::fail_sys(core::cat("read the directory ", directory));
+        return sys::fail_sys(base::cat("read the directory ", directory));
     }
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
         struct stat what {};
         // What is no plain file can be nobody's lock, whatever it is called.
-        if (file.ends_with(".lock") && core::check_slot_name(file.substr(0, file.size() - 5)) &&
+        if (file.ends_with(".lock") && base::check_slot_name(file.substr(0, file.size() - 5)) &&
             ::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(what.st_mode))
             names.emplace_back(file.substr(0, file.size() - 5));

@@ -3,7 +3,7 @@
 #include "slot/contender.hpp"
 #include "slot/door.hpp"
 #include "slot/leftovers.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "sys/clock.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 // True when the owner of that epoch was asked.
 bool ask(const SlotLocation& location, std::uint64_t epoch, int signal) {
-    auto lock = sys::LockFile::open(lock_path(location), sys::Deadline::at(0), false);
+    auto lock = sys::LockFile::open(records::lock_path(location), sys::Deadline::at(0), false);
     if (!lock)
         return false;
     auto entered = lock->try_lock(sys::LockByte::door);

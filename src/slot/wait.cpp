@@ -1,7 +1,7 @@
 // Waiting as a reader: nothing is locked, written or removed. Events tell when to look again.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 #include "slot/sight.hpp"
 #include "sys/clock.hpp"
 #include "sys/errors.hpp"
@@ -45,7 +45,7 @@ Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optio
             return info;
         if (deadline.passed())
             return fail(Errc::timed_out,
-                        core::cat("the slot \"", location.name, "\" is not ",
+                        base::cat("the slot \"", location.name, "\" is not ",
                                   what == WaitFor::free ? "free" : "ready", " yet: ", name_of(info->state),
                                   info->state == SlotState::owned ? ", " + slot::owner_for_people(*info)
                                                                   : std::string()));
@@ -70,7 +70,7 @@ Result<SlotInfo> wait_for(const SlotLocation& location, WaitFor what, std::optio
         if (n < 0 && errno != EINTR)
             return sys::fail_sys("poll");
         if (n > 0 && cancel_fd >= 0 && fds.front().revents != 0)
-            return fail(Errc::cancelled, core::cat("gave up waiting for the slot \"", location.name, "\""));
+            return fail(Errc::cancelled, base::cat("gave up waiting for the slot \"", location.name, "\""));
     }
 }
 

@@ -1,6 +1,7 @@
 #include "slot/wake.hpp"
 
-#include "core/text.hpp"
+#include "holdfast/slot.hpp"
+#include "base/text.hpp"
 #include "sys/pidfd.hpp"
 
 #include <csignal>

@@ -2,7 +2,8 @@
 // SIGCONT helps: it holds its locks, and it is alive.
 #pragma once
 
-#include "holdfast/slot.hpp"
+#include "holdfast/result.hpp"
+#include "holdfast/values.hpp"
 
 namespace holdfast::slot {
 

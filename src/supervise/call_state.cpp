@@ -18,10 +18,10 @@ void CallState::finish_elsewhere() {
     sys::futex_wake_all(done_);
 }
 
-bool CallState::wait_until(core::Moment due) const noexcept {
+bool CallState::wait_until(base::Moment due) const noexcept {
     while (!done()) {
         std::optional<std::chrono::nanoseconds> left;
-        if (due != core::never) {
+        if (due != base::never) {
             left = due - now_moment();
             if (*left <= std::chrono::nanoseconds(0))
                 return done();

@@ -1,7 +1,7 @@
 // A request of the host from its submission to its answer.
 #pragma once
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 #include "holdfast/supervisor.hpp"
 #include "rpc/peer.hpp"
 
@@ -18,7 +18,7 @@ public:
     rpc::HoldTag hold = 0;
     std::string method;
     std::string params;
-    core::Moment deadline = core::never;
+    base::Moment deadline = base::never;
     bool idempotent = false;
     Generation only = 0;
     Answered answered;
@@ -37,7 +37,7 @@ public:
     void finish_elsewhere(); // the answer went to the callback: it is done, and nothing is left to take
     [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
     // True when it is done.
-    bool wait_until(core::Moment due) const noexcept;
+    bool wait_until(base::Moment due) const noexcept;
     // The outcome, moved out. Only when done.
     Result<Reply> take();
 

@@ -1,12 +1,12 @@
 #include "supervise/core.hpp"
 
 #include "core/stop_plan.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "keep/keeper_options.hpp"
 #include "registry/sweep.hpp"
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "sys/directories.hpp"
-#include "sys/user_places.hpp"
+#include "places/user_places.hpp"
 
 #include <unistd.h>
 
@@ -26,12 +26,12 @@ std::optional<std::string> from_environment(const char* name) {
 }
 
 void add_part(std::string& key, std::string_view part) {
-    key += core::cat(part.size(), ':');
+    key += base::cat(part.size(), ':');
     key += part;
 }
 
 void add_parts(std::string& key, const std::vector<std::string>& parts) {
-    key += core::cat(parts.size(), ';');
+    key += base::cat(parts.size(), ';');
     for (const std::string& part : parts)
         add_part(key, part);
 }
@@ -47,7 +47,7 @@ std::string key_of(const HelperSpec& spec) {
     if (spec.environment)
         add_parts(key, *spec.environment);
     add_parts(key, spec.extra_environment);
-    key += core::cat(static_cast<int>(spec.framing), ',', static_cast<int>(spec.cancel), ',');
+    key += base::cat(static_cast<int>(spec.framing), ',', static_cast<int>(spec.cancel), ',');
     add_part(key, spec.key);
     return key;
 }
@@ -64,14 +64,14 @@ Result<void> check(const HelperSpec& spec) {
                 if (variable.find('=') == std::string::npos || variable.front() == '=' ||
                     variable.find('\0') != std::string::npos)
                     return fail(Errc::invalid_argument,
-                                core::cat("\"", variable, "\" is not of the form NAME=value"));
+                                base::cat("\"", variable, "\" is not of the form NAME=value"));
     if (auto plan = core::parse_stop_plan(spec.stop_plan); !plan)
         return std::unexpected(plan.error());
     if (auto containment = keep::parse_containment(spec.containment); !containment)
         return std::unexpected(containment.error());
     if (spec.ready_by == ReadyBy::health && spec.health.method.empty())
         return fail(Errc::invalid_argument, "readiness by health needs a health method");
-    if (!rpc::is_json(spec.health.params))
+    if (!json::is_json(spec.health.params))
         return fail(Errc::invalid_argument, "the params of the health method are not JSON");
     for (const Millis span : {spec.stall, spec.linger, spec.serve_within, spec.health.every,
                               spec.health.within, spec.health.while_starting, spec.respawn.cool_down})
@@ -93,7 +93,7 @@ Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
         profile = from_environment("HOLDFAST_PROFILE").value_or("");
     if (profile.empty())
         profile = "default";
-    auto places = sys::places_of_user(profile);
+    auto places = places::places_of_user(profile);
     auto program = find_keeper_program(options.keeper_program);
     if (!places || !program)
         return std::unexpected(!places ? places.error() : program.error());
@@ -102,9 +102,9 @@ Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
     if (auto checked = sys::check_private_directory(places->helpers); !checked)
         return std::unexpected(checked.error());
     auto made = std::make_shared<Core>(std::make_shared<Engine>(KeeperPlace{*program, *places}));
-    auto loop = Loop::start([weak = std::weak_ptr<Core>(made)](core::Moment now) {
+    auto loop = Loop::start([weak = std::weak_ptr<Core>(made)](base::Moment now) {
         const auto alive = weak.lock();
-        return alive ? alive->tick(now) : core::never;
+        return alive ? alive->tick(now) : base::never;
     });
     if (!loop)
         return std::unexpected(loop.error());
@@ -132,14 +132,14 @@ Core::~Core() {
         workers->finish(deadline);
 }
 
-core::Moment Core::tick(core::Moment now) {
+base::Moment Core::tick(base::Moment now) {
     std::vector<std::shared_ptr<Helper>> helpers;
     {
         const std::scoped_lock lock(mutex_);
         for (const auto& [key, helper] : helpers_)
             helpers.push_back(helper);
     }
-    core::Moment due = core::never;
+    base::Moment due = base::never;
     for (const auto& helper : helpers)
         due = std::min(due, helper->tick(now));
     if (!helpers.empty()) {
@@ -197,7 +197,7 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
         helper->shutdown();
     if (engine_->loop->on_own_thread())
         return {}; // it goes on by itself
-    const core::Moment due = at_most ? core::after(now_moment(), *at_most) : core::never;
+    const base::Moment due = at_most ? base::after(now_moment(), *at_most) : base::never;
     for (;;) {
         std::unique_lock lock(engine_->rest_mutex);
         if (engine_->unreaped == 0) {
@@ -206,15 +206,15 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
                 break;
             lock.lock();
         }
-        const core::Moment now = now_moment();
+        const base::Moment now = now_moment();
         if (now >= due) {
             lock.unlock();
             std::string left;
             for (const auto& helper : helpers)
                 if (const std::string named = helper->still_ending(); !named.empty())
-                    left += core::cat(left.empty() ? "" : ", ", named);
+                    left += base::cat(left.empty() ? "" : ", ", named);
             return fail(Errc::timed_out, left.empty() ? "helpers are still ending"
-                                                      : core::cat("helpers are still ending: ", left));
+                                                      : base::cat("helpers are still ending: ", left));
         }
         // Bounded, because a helper's last step and this look are under different locks.
         engine_->rest_changed.wait_for(
@@ -223,9 +223,9 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
     std::string left;
     for (const auto& helper : helpers)
         if (const std::string named = helper->survivors(); !named.empty())
-            left += core::cat(left.empty() ? "" : ", ", named);
+            left += base::cat(left.empty() ? "" : ", ", named);
     if (!left.empty())
-        return fail(Errc::survivors, core::cat("could not be ended: ", left));
+        return fail(Errc::survivors, base::cat("could not be ended: ", left));
     return {};
 }
 

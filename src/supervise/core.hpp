@@ -30,7 +30,7 @@ public:
     [[nodiscard]] bool is_fork() const noexcept { return depth_ != sys::fork_depth(); }
 
 private:
-    core::Moment tick(core::Moment now);
+    base::Moment tick(base::Moment now);
     void forget_some(); // under the lock
     [[nodiscard]] bool at_rest() const;
 

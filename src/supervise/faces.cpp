@@ -11,8 +11,8 @@ namespace {
 
 using supervise::now_moment;
 
-core::Moment due_in(std::optional<Millis> span) {
-    return span ? core::after(now_moment(), std::max(*span, Millis{0})) : core::never;
+base::Moment due_in(std::optional<Millis> span) {
+    return span ? base::after(now_moment(), std::max(*span, Millis{0})) : base::never;
 }
 
 std::unexpected<Error> forked() {
@@ -167,7 +167,7 @@ Result<Reply> PendingCall::wait(std::optional<Millis> at_most) {
 bool PendingCall::wait_done(std::optional<Millis> at_most) {
     if (!state_ || state_->done())
         return true;
-    const core::Moment due = due_in(at_most);
+    const base::Moment due = due_in(at_most);
     const auto helper = state_->helper.lock();
     if (helper && in_fork(*helper))
         return true; // nothing will come of it here; wait() says so
@@ -260,7 +260,7 @@ Result<Reply> Hold::request(std::string_view method, std::string_view params_jso
     auto call = make_call(method, params_json, options);
     if (!call)
         return std::unexpected(call.error());
-    helper_->submit_and_await(*call, core::never); // the deadline is the call's own
+    helper_->submit_and_await(*call, base::never); // the deadline is the call's own
     return (*call)->take();
 }
 

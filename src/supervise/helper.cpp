@@ -1,7 +1,7 @@
 // The machine and its effects; holds and registrations.
 #include "supervise/helper.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ Helper::Turn::Turn(Helper& helper)
 Helper::Turn::~Turn() {
     helper_.flush();
     helper_.turn_ = nullptr;
-    const core::Moment due = helper_.next_due();
+    const base::Moment due = helper_.next_due();
     Engine& engine = *helper_.engine_;
     // A leader whose call ended by another thread's hand sleeps in poll, where no futex reaches it.
     const bool wake =
@@ -78,7 +78,7 @@ Helper::Turn::~Turn() {
             if (const auto helper = weak.lock())
                 task(*helper);
         });
-    if (due != core::never)
+    if (due != base::never)
         engine.loop->wake_by(due);
     for (auto& [call, result] : ended_) {
         if (!call->answered) {
@@ -183,8 +183,8 @@ void Helper::carry_out(const core::Effect& effect) {
             peer_->fail_all(core::describe(machine_.failure));
         break;
     case EffectKind::tell_ready: {
-        const core::Moment now = now_moment();
-        health_due_ = spec_.health.method.empty() ? core::never : core::after(now, spec_.health.every);
+        const base::Moment now = now_moment();
+        health_due_ = spec_.health.method.empty() ? base::never : base::after(now, spec_.health.every);
         turn_->posted_.emplace_back([](Helper& self) {
             self.log_event("ready");
             if (self.kept_)
@@ -219,8 +219,8 @@ bool Helper::reachable() const {
 Error Helper::gave_up_error() const {
     std::string text = core::describe_failure(machine_, policy_);
     if (!start_error_.empty())
-        text += core::cat(" (", start_error_, ")");
-    return {Errc::gave_up, core::cat("\"", spec_.command.front(), "\" ", text), 0};
+        text += base::cat(" (", start_error_, ")");
+    return {Errc::gave_up, base::cat("\"", spec_.command.front(), "\" ", text), 0};
 }
 
 Result<void> Helper::check_hold(rpc::HoldTag hold) const {
@@ -231,8 +231,8 @@ Result<void> Helper::check_hold(rpc::HoldTag hold) const {
     return {};
 }
 
-core::Moment Helper::next_due() {
-    core::Moment due = std::min(
+base::Moment Helper::next_due() {
+    base::Moment due = std::min(
         {*std::ranges::min_element(machine_.due), drain_due_, keeper_due_, waiting_deadlines_.next()});
     if (peer_)
         due = std::min(due, peer_->next_deadline());
@@ -308,7 +308,7 @@ void Helper::unregister(rpc::RegistrationId id) {
         peer_->registrations_changed(now_moment());
 }
 
-Result<Generation> Helper::wait_ready(rpc::HoldTag hold, Generation newer_than, core::Moment due) {
+Result<Generation> Helper::wait_ready(rpc::HoldTag hold, Generation newer_than, base::Moment due) {
     Turn turn(*this);
     for (;;) {
         if (auto checked = check_hold(hold); !checked)
@@ -319,10 +319,10 @@ Result<Generation> Helper::wait_ready(rpc::HoldTag hold, Generation newer_than, 
             return machine_.generation;
         if (now_moment() >= due)
             return fail(Errc::timed_out,
-                        core::cat("\"", spec_.command.front(), "\" is not ready yet: it is ",
+                        base::cat("\"", spec_.command.front(), "\" is not ready yet: it is ",
                                   core::name_of(machine_.phase), ", generation ", machine_.generation));
         turn_ = nullptr; // while it waits, the turn is others'
-        if (due == core::never)
+        if (due == base::never)
             changed_.wait(turn.lock());
         else
             changed_.wait_for(turn.lock(), due - now_moment());
@@ -330,7 +330,7 @@ Result<Generation> Helper::wait_ready(rpc::HoldTag hold, Generation newer_than, 
     }
 }
 
-Result<Generation> Helper::replace(rpc::HoldTag hold, Generation seen, core::Moment due) {
+Result<Generation> Helper::replace(rpc::HoldTag hold, Generation seen, base::Moment due) {
     {
         Turn turn(*this);
         if (auto checked = check_hold(hold); !checked)
@@ -392,7 +392,7 @@ std::string Helper::survivors() const {
     std::string text;
     for (const sys::PidFd& process : survivors_)
         if (!process.ended())
-            text += core::cat(text.empty() ? "" : ", ", "process ", process.pid(), " (",
+            text += base::cat(text.empty() ? "" : ", ", "process ", process.pid(), " (",
                               sys::command_line_for_people(process.pid()), ")");
     return text;
 }
@@ -404,10 +404,10 @@ std::string Helper::still_ending() const {
     const pid_t helper = kept_->helper_pid();
     const pid_t keeper = kept_->keeper().pid();
     std::string text = helper == 0
-                           ? core::cat("what \"", spec_.command.front(), "\" has started")
-                           : core::cat("process ", helper, " (", sys::command_line_for_people(helper), ")");
+                           ? base::cat("what \"", spec_.command.front(), "\" has started")
+                           : base::cat("process ", helper, " (", sys::command_line_for_people(helper), ")");
     if (kept_->keeper_is_stopped())
-        text += core::cat(", whose keeper, process ", keeper, ", is stopped");
+        text += base::cat(", whose keeper, process ", keeper, ", is stopped");
     return text;
 }
 
@@ -446,7 +446,7 @@ HelperStatus Helper::status() const {
     return out;
 }
 
-core::Moment Helper::tick(core::Moment now) {
+base::Moment Helper::tick(base::Moment now) {
     Turn turn(*this);
     be_patient_with_who_waits_for_us(now);
     for (std::size_t i = 0; i < core::timer_count; ++i)
@@ -458,7 +458,7 @@ core::Moment Helper::tick(core::Moment now) {
     if (health_due_ <= now)
         ask_health(now);
     if (drain_due_ <= now) {
-        drain_due_ = core::never;
+        drain_due_ = base::never;
         tell_keeper("asked"); // it had its time to finish by itself
     }
     if (keeper_due_ <= now)

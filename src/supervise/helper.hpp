@@ -35,9 +35,9 @@ public:
     void cancel(const std::shared_ptr<CallState>& call);
     // Waits for the answer, reading the helper's output itself where it can: the answer then comes to the
     // thread that wants it, without a change of threads. False when it is not there by `due`.
-    bool await(CallState& call, core::Moment due);
+    bool await(CallState& call, base::Moment due);
     // Both in one: nothing else is woken when the answer comes at once.
-    bool submit_and_await(const std::shared_ptr<CallState>& call, core::Moment due);
+    bool submit_and_await(const std::shared_ptr<CallState>& call, base::Moment due);
     Result<void> notify(rpc::HoldTag hold, std::string_view method, std::string_view params);
     Result<rpc::RegistrationId> subscribe(rpc::HoldTag hold, std::string_view method, Notified notified);
     Result<rpc::RegistrationId> serve(rpc::HoldTag hold, std::string_view method, Served served);
@@ -46,8 +46,8 @@ public:
                        std::string_view result);
     Result<void> reply_error(Generation generation, rpc::HoldTag hold, rpc::RequestId request, int code,
                              std::string_view message, std::string_view data);
-    Result<Generation> wait_ready(rpc::HoldTag hold, Generation newer_than, core::Moment due);
-    Result<Generation> replace(rpc::HoldTag hold, Generation seen, core::Moment due);
+    Result<Generation> wait_ready(rpc::HoldTag hold, Generation newer_than, base::Moment due);
+    Result<Generation> replace(rpc::HoldTag hold, Generation seen, base::Moment due);
     Result<void> retry(rpc::HoldTag hold);
     [[nodiscard]] HelperStatus status() const;
     [[nodiscard]] HelperStatus status(rpc::HoldTag hold) const; // closed, when it was released
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] std::string still_ending() const; // what is there yet, for people; empty when nothing is
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
     // On the loop's thread: what is due is done; returns when to come again.
-    core::Moment tick(core::Moment now);
+    base::Moment tick(base::Moment now);
 
 private:
     class Turn;
@@ -95,7 +95,7 @@ private:
     [[nodiscard]] Error gave_up_error() const;
     [[nodiscard]] Result<void> check_hold(rpc::HoldTag hold) const;
     void set_policy(const HelperSpec& spec);
-    [[nodiscard]] core::Moment next_due();
+    [[nodiscard]] base::Moment next_due();
 
     // Calls (helper_calls.cpp).
     void send_or_wait(const std::shared_ptr<CallState>& call);
@@ -105,7 +105,7 @@ private:
     void end_waiting_of(rpc::HoldTag hold);
     void end_waiting_superseded();
     [[nodiscard]] std::string superseded_words(Generation only) const;
-    void expire_waiting(core::Moment now);
+    void expire_waiting(base::Moment now);
     void flush();
     void forget_written();
 
@@ -127,15 +127,15 @@ private:
     void tear_down();
     void continue_drain();
     void tell_keeper(std::string_view reason); // to end the tree
-    void look_after_keeper(core::Moment now);
+    void look_after_keeper(base::Moment now);
     void log_event(const char* type, std::optional<int> status = {});
 
     // What it wrote (helper_health.cpp).
     void receive(std::string_view bytes);
     // Health (helper_health.cpp).
-    void ask_health(core::Moment now);
+    void ask_health(base::Moment now);
     void hear_health(const rpc::Answer& answer);
-    void be_patient_with_who_waits_for_us(core::Moment now);
+    void be_patient_with_who_waits_for_us(base::Moment now);
 
     // The thread that reads for itself (helper_await.cpp).
     [[nodiscard]] bool may_lead() const;
@@ -144,7 +144,7 @@ private:
     void make_leader_wake();
     int begin_to_lead(const CallState& call); // the descriptor to read
     void end_to_lead(int output);
-    void lead(CallState& call, int output, core::Moment due); // without the lock
+    void lead(CallState& call, int output, base::Moment due); // without the lock
 
     const std::string key_;
     const std::string label_;
@@ -176,14 +176,14 @@ private:
     bool watching_writable_ = false;
     bool input_broken_ = false; // the helper no longer reads
     bool draining_ = false;
-    core::Moment drain_due_ = core::never;
-    core::Moment keeper_due_ = core::never; // it was told to end the tree: by then it has, if it can
+    base::Moment drain_due_ = base::never;
+    base::Moment keeper_due_ = base::never; // it was told to end the tree: by then it has, if it can
     std::string start_error_;               // why the last start failed, in words
     std::vector<sys::PidFd> survivors_;     // what the keeper could not end
     std::uint64_t starts_ = 0;
 
     rpc::CallId health_call_ = 0;
-    core::Moment health_due_ = core::never;
+    base::Moment health_due_ = base::never;
     std::uint64_t patience_words_ = 0;
     std::string progress_words_; // of this start
 

@@ -18,7 +18,7 @@ namespace holdfast::supervise {
 namespace {
 constexpr std::size_t read_bytes = std::size_t{16} << 10; // on the caller's stack, which may be small
 
-timespec span_until(core::Moment due) {
+timespec span_until(base::Moment due) {
     const auto left = std::max<std::int64_t>(0, (due - now_moment()).count());
     return {.tv_sec = static_cast<time_t>(left / 1'000'000'000),
             .tv_nsec = static_cast<long>(left % 1'000'000'000)};
@@ -70,7 +70,7 @@ void Helper::end_to_lead(int output) {
         changed_.notify_all();
 }
 
-bool Helper::await(CallState& call, core::Moment due) {
+bool Helper::await(CallState& call, base::Moment due) {
     int output = -1;
     {
         const std::scoped_lock lock(mutex_);
@@ -83,7 +83,7 @@ bool Helper::await(CallState& call, core::Moment due) {
     return call.wait_until(due);
 }
 
-bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, core::Moment due) {
+bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, base::Moment due) {
     int output = -1;
     {
         // It reads before it asks: an answer that comes at once wakes nobody else.
@@ -100,16 +100,16 @@ bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, core::Mome
     return call->wait_until(due);
 }
 
-void Helper::lead(CallState& call, int output, core::Moment due) {
+void Helper::lead(CallState& call, int output, base::Moment due) {
     std::array<char, read_bytes> buffer;
     std::array<pollfd, 2> fds{{{.fd = output, .events = POLLIN, .revents = 0},
                                {.fd = leader_wake_.get(), .events = POLLIN, .revents = 0}}};
     bool leading = true;
     while (leading && !call.done()) {
         timespec span{};
-        if (due != core::never)
+        if (due != base::never)
             span = span_until(due);
-        const int n = ::ppoll(fds.data(), fds.size(), due == core::never ? nullptr : &span, nullptr);
+        const int n = ::ppoll(fds.data(), fds.size(), due == base::never ? nullptr : &span, nullptr);
         if (n == 0 || (n < 0 && errno != EINTR))
             break;
         if (n < 0)

@@ -1,5 +1,5 @@
 // Requests both ways: sent, waiting, answered, cancelled; notifications and requests of the helper.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "supervise/helper.hpp"
 #include "supervise/incoming.hpp"
 #include "sys/pipes.hpp"
@@ -58,7 +58,7 @@ void Helper::send_or_wait(const std::shared_ptr<CallState>& call) {
             return end_call(call, std::unexpected(params.error()));
         if (waiting_.size() >= spec_.limits.max_waiting)
             return end_call(
-                call, fail(Errc::overflow, core::cat("overflow: ", waiting_.size(), " requests wait for \"",
+                call, fail(Errc::overflow, base::cat("overflow: ", waiting_.size(), " requests wait for \"",
                                                      spec_.command.front(), "\" to become ready")));
         call->place = CallState::Place::waiting;
         call->number = ++last_waiting_;
@@ -115,7 +115,7 @@ void Helper::end_waiting_if_hopeless() {
 }
 
 void Helper::end_waiting_of(rpc::HoldTag hold) {
-    const Error released{Errc::closed, core::cat("this hold was released before the request was sent"), 0};
+    const Error released{Errc::closed, base::cat("this hold was released before the request was sent"), 0};
     std::erase_if(waiting_, [&](const auto& entry) {
         if (entry.second->hold != hold)
             return false;
@@ -127,10 +127,10 @@ void Helper::end_waiting_of(rpc::HoldTag hold) {
 
 std::string Helper::superseded_words(Generation only) const {
     if (only > machine_.generation)
-        return core::cat("there is no generation ", only, " yet; the latest is ", machine_.generation);
+        return base::cat("there is no generation ", only, " yet; the latest is ", machine_.generation);
     if (only == machine_.generation)
-        return core::cat("generation ", only, " has ended, and its successor is not there yet");
-    return core::cat("generation ", only, " is no longer there; generation ", machine_.generation,
+        return base::cat("generation ", only, " has ended, and its successor is not there yet");
+    return base::cat("generation ", only, " is no longer there; generation ", machine_.generation,
                      " is its successor");
 }
 
@@ -147,7 +147,7 @@ void Helper::end_waiting_superseded() {
     });
 }
 
-void Helper::expire_waiting(core::Moment now) {
+void Helper::expire_waiting(base::Moment now) {
     while (const std::uint64_t number = waiting_deadlines_.take_due(now)) {
         const auto at = waiting_.find(number);
         if (at == waiting_.end())
@@ -155,7 +155,7 @@ void Helper::expire_waiting(core::Moment now) {
         const auto call = std::move(at->second);
         waiting_.erase(at);
         end_call(call, fail(Errc::timed_out,
-                            core::cat("\"", spec_.command.front(),
+                            base::cat("\"", spec_.command.front(),
                                       "\" did not become ready within the deadline: it is ",
                                       core::name_of(machine_.phase), ", generation ", machine_.generation)));
     }
@@ -194,7 +194,7 @@ void Helper::flush() {
         }
         peer_->consume(written.bytes);
         if (draining_)
-            drain_due_ = core::after(now_moment(), Millis{2000}); // it reads: patience moves with progress
+            drain_due_ = base::after(now_moment(), Millis{2000}); // it reads: patience moves with progress
     }
     if (!peer_->has_output())
         forget_written();
@@ -216,14 +216,14 @@ Result<void> Helper::notify(rpc::HoldTag hold, std::string_view method, std::str
     if (auto checked = check_hold(hold); !checked)
         return checked;
     if (!reachable())
-        return fail(Errc::closed, core::cat("\"", spec_.command.front(), "\" is not ready: it is ",
+        return fail(Errc::closed, base::cat("\"", spec_.command.front(), "\" is not ready: it is ",
                                             core::name_of(machine_.phase)));
     return peer_->notify(hold, method, params);
 }
 
 void Helper::on_answer(rpc::CallId, std::uint64_t token, const rpc::Answer& answer) {
-    if (answer.kind != rpc::Answer::Kind::failed && draining_ && drain_due_ != core::never)
-        drain_due_ = core::after(now_moment(), Millis{2000}); // it is still working through what it was asked
+    if (answer.kind != rpc::Answer::Kind::failed && draining_ && drain_due_ != base::never)
+        drain_due_ = base::after(now_moment(), Millis{2000}); // it is still working through what it was asked
     if (token == 0)
         return hear_health(answer);
     const std::shared_ptr<CallState> call = std::move(call_of(token)->self);

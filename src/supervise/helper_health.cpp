@@ -1,5 +1,5 @@
 // Health: a question that tells starting from ready, and slow from wedged.
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "supervise/helper.hpp"
 
 #include <functional>
@@ -21,7 +21,7 @@ HealthWords read_health(std::string_view result) {
     HealthWords out;
     std::string_view phase;
     std::string_view progress;
-    rpc::ObjectReader reader(result);
+    json::ObjectReader reader(result);
     while (reader.next()) {
         if (reader.key() == "phase")
             phase = reader.value();
@@ -49,30 +49,30 @@ void Helper::receive(std::string_view bytes) {
 
 // It asked us something and waits for the answer, perhaps with its only thread: as long as that is being
 // served, its silence is ours, and its start does not stand still by its own fault.
-void Helper::be_patient_with_who_waits_for_us(core::Moment now) {
+void Helper::be_patient_with_who_waits_for_us(base::Moment now) {
     const bool stalls = machine_.due[static_cast<std::size_t>(core::Timer::stall)] <= now;
     if (stalls && peer_ && peer_->serving() > 0)
         apply(core::Event::of_progress(machine_.generation, ++patience_words_ * 2));
 }
 
-void Helper::ask_health(core::Moment now) {
+void Helper::ask_health(base::Moment now) {
     const bool starting =
         (machine_.phase == HelperPhase::starting || machine_.phase == HelperPhase::starting_unheld) &&
         spec_.ready_by == ReadyBy::health;
-    health_due_ = core::never;
+    health_due_ = base::never;
     if (health_call_ != 0 || !peer_ || !output_open_ || (!starting && !usable()))
         return;
     auto asked =
-        peer_->call(0, spec_.health.method, spec_.health.params, core::after(now, spec_.health.within), 0);
+        peer_->call(0, spec_.health.method, spec_.health.params, base::after(now, spec_.health.within), 0);
     if (asked)
         health_call_ = *asked;
     else // no room for it is no sign of illness
-        health_due_ = core::after(now, spec_.health.every);
+        health_due_ = base::after(now, spec_.health.every);
 }
 
 void Helper::hear_health(const rpc::Answer& answer) {
     health_call_ = 0;
-    const core::Moment now = now_moment();
+    const base::Moment now = now_moment();
     const bool starting =
         machine_.phase == HelperPhase::starting || machine_.phase == HelperPhase::starting_unheld;
     if (answer.kind == rpc::Answer::Kind::failed) {
@@ -85,7 +85,7 @@ void Helper::hear_health(const rpc::Answer& answer) {
         return;
     }
     if (!starting) {
-        health_due_ = core::after(now, spec_.health.every);
+        health_due_ = base::after(now, spec_.health.every);
         return;
     }
     // An error is an answer, but says nothing of readiness.
@@ -96,7 +96,7 @@ void Helper::hear_health(const rpc::Answer& answer) {
         apply(core::Event::of(EventKind::ready, machine_.generation));
         return;
     }
-    health_due_ = core::after(now, spec_.health.while_starting);
+    health_due_ = base::after(now, spec_.health.while_starting);
     progress_words_ = words.words.substr(0, 200);
     apply(core::Event::of_progress(machine_.generation, words.progress));
 }

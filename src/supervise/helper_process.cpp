@@ -1,6 +1,6 @@
 // The process of a generation: started, heard, read, and torn down, all on the loop's thread.
 #include "core/stop_plan.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "registry/left_behind.hpp"
 #include "supervise/helper.hpp"
 #include "sys/errors.hpp"
@@ -62,11 +62,11 @@ void Helper::start_process(Generation generation) {
     auto kept =
         survivors_left.empty()
             ? KeptProcess::start(spec, engine_->place, generation)
-            : fail(Errc::survivors, core::cat("left over from an earlier generation: ", survivors_left));
+            : fail(Errc::survivors, base::cat("left over from an earlier generation: ", survivors_left));
     Turn turn(*this);
     ++starts_;
     helper_spawned_ = watching_writable_ = input_broken_ = draining_ = false;
-    drain_due_ = health_due_ = core::never;
+    drain_due_ = health_due_ = base::never;
     health_call_ = 0;
     if (!kept) {
         start_error_ = kept.error().message;
@@ -153,11 +153,11 @@ void Helper::hear(const keep::Message& message) {
         Turn turn(*this);
         if (message.word == "failed") {
             start_error_ =
-                core::cat("cannot start \"", spec_.command.front(), "\": ", sys::describe_errno(error));
+                base::cat("cannot start \"", spec_.command.front(), "\": ", sys::describe_errno(error));
         } else {
             start_error_.clear();
             for (const std::string& word : message.values)
-                start_error_ += core::cat(start_error_.empty() ? "" : " ", word);
+                start_error_ += base::cat(start_error_.empty() ? "" : " ", word);
         }
         tear_down();
         apply(core::Event::of_spawn_failed(machine_.generation, error, error == 0 || is_permanent(error)));
@@ -194,7 +194,7 @@ void Helper::on_notify(std::uint32_t) {
         Turn turn(*this);
         const Generation generation = machine_.generation;
         if (words->progress_done) {
-            progress_words_ = core::cat(*words->progress_done, '/', words->progress_total);
+            progress_words_ = base::cat(*words->progress_done, '/', words->progress_total);
             // Never 0, which is "nothing said yet".
             apply(core::Event::of_progress(generation, *words->progress_done * 2 + 1));
         }
@@ -285,14 +285,14 @@ void Helper::continue_drain() {
     Turn turn(*this);
     if (!draining_ || !kept_)
         return;
-    const core::Moment now = now_moment();
+    const base::Moment now = now_moment();
     kept_->note_phase(Phase::draining);
     const auto plan = core::parse_stop_plan(spec_.stop_plan);
     const core::StopStage first = plan ? plan->stages.front() : core::StopStage{};
     const bool waits = first.action == core::StopAction::end_of_input;
     if (peer_ && peer_->has_output() && waits && !input_broken_) {
-        if (drain_due_ == core::never)
-            drain_due_ = core::after(now, first.wait);
+        if (drain_due_ == base::never)
+            drain_due_ = base::after(now, first.wait);
         return; // it is told when it has read everything
     }
     if (kept_->input_fd() >= 0) {
@@ -300,7 +300,7 @@ void Helper::continue_drain() {
         kept_->close_input();
     }
     if (waits)
-        drain_due_ = core::after(now, first.wait);
+        drain_due_ = base::after(now, first.wait);
     else
         tell_keeper("asked");
     draining_ = waits;
@@ -310,25 +310,25 @@ void Helper::tell_keeper(std::string_view reason) {
     if (!kept_)
         return;
     kept_->stop(reason);
-    if (keeper_due_ != core::never)
+    if (keeper_due_ != base::never)
         return;
     Millis time = keeper_margin;
     if (const auto plan = core::parse_stop_plan(spec_.stop_plan))
         for (const core::StopStage& stage : plan->stages)
             time += stage.wait;
-    keeper_due_ = core::after(now_moment(), time);
+    keeper_due_ = base::after(now_moment(), time);
 }
 
 // A keeper that was told and is stopped again will never end anything. Its death is heard of, and its tree is
 // ours then.
-void Helper::look_after_keeper(core::Moment now) {
-    keeper_due_ = core::never;
+void Helper::look_after_keeper(base::Moment now) {
+    keeper_due_ = base::never;
     if (!kept_)
         return;
     if (kept_->keeper_is_stopped())
         kept_->kill_keeper();
     else
-        keeper_due_ = core::after(now, keeper_margin);
+        keeper_due_ = base::after(now, keeper_margin);
 }
 
 void Helper::tear_down() {
@@ -343,7 +343,7 @@ void Helper::tear_down() {
     if (peer_ && output_open_)
         peer_->fail_all(core::describe(machine_.failure));
     output_open_ = draining_ = false;
-    drain_due_ = keeper_due_ = core::never;
+    drain_due_ = keeper_due_ = base::never;
     Engine::reap_later(engine_, kept_->take_keeper());
     kept_.reset();
 }

@@ -1,6 +1,6 @@
 // Finding holdfast-keep. A library does not know where it was installed, but it can ask where it was loaded
 // from.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "supervise/kept_process.hpp"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ std::string absolute(const std::string& path) {
     std::array<char, PATH_MAX> here{};
     if (path.starts_with('/') || ::getcwd(here.data(), here.size()) == nullptr)
         return path;
-    return core::cat(here.data(), '/', path);
+    return base::cat(here.data(), '/', path);
 }
 
 bool is_program(const std::string& path) {
@@ -54,24 +54,24 @@ Result<std::string> find_keeper_program(const std::string& given) {
     if (!given.empty())
         return is_program(given)
                    ? Result<std::string>(absolute(given))
-                   : fail(Errc::not_found, core::cat("the keeper program ", given, " cannot be executed"));
+                   : fail(Errc::not_found, base::cat("the keeper program ", given, " cannot be executed"));
     if (const char* named = std::getenv("HOLDFAST_KEEP"); named != nullptr && *named != '\0')
         return is_program(named) ? Result<std::string>(absolute(named))
-                                 : fail(Errc::not_found, core::cat("HOLDFAST_KEEP names ", named,
+                                 : fail(Errc::not_found, base::cat("HOLDFAST_KEEP names ", named,
                                                                    ", which cannot be executed"));
     for (const std::string& self : {own_library(), own_program()}) {
         if (self.empty())
             continue;
         const std::string beside = directory_of(self);
         for (const char* way : {"/", "/../bin/", "/../libexec/holdfast/", "/../../bin/"})
-            if (const std::string path = core::cat(beside, way, name); is_program(path))
+            if (const std::string path = base::cat(beside, way, name); is_program(path))
                 return path;
     }
     const char* path = std::getenv("PATH");
     std::string_view rest = path != nullptr ? path : "";
     while (!rest.empty()) {
         const std::size_t end = rest.find(':');
-        if (const std::string candidate = core::cat(rest.substr(0, end), '/', name); is_program(candidate))
+        if (const std::string candidate = base::cat(rest.substr(0, end), '/', name); is_program(candidate))
             return absolute(candidate);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }

@@ -1,6 +1,6 @@
 #include "supervise/kept_process.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "keep/keeper_options.hpp"
 #include "registry/helper_logs.hpp"
 #include "sys/errors.hpp"
@@ -36,14 +36,14 @@ std::vector<std::string> environment_of(const HelperSpec& spec, const std::strin
     for (const std::string& variable : spec.extra_environment)
         set_variable(out, variable);
     // A service manager above the host is not the helper's to talk to.
-    set_variable(out, core::cat("NOTIFY_SOCKET=", notify_address));
-    set_variable(out, core::cat("HOLDFAST_ID=", id));
+    set_variable(out, base::cat("NOTIFY_SOCKET=", notify_address));
+    set_variable(out, base::cat("HOLDFAST_ID=", id));
     return out;
 }
 
-Result<registry::Entry> make_entry(const HelperSpec& spec, const core::Places& places,
+Result<registry::Entry> make_entry(const HelperSpec& spec, const places::Places& places,
                                    const std::string& label, std::uint64_t generation) {
-    core::HelperFacts facts;
+    base::HelperFacts facts;
     facts.restarts = static_cast<std::uint32_t>(generation - 1);
     facts.label = label;
     facts.stop_plan = spec.stop_plan;
@@ -67,7 +67,7 @@ Result<void> check_directory(const HelperSpec& spec) {
     if (error == 0)
         return {};
     return std::unexpected(Error{Errc::cannot_start,
-                                 core::cat("cannot start \"", spec.command.front(), "\" in the directory \"",
+                                 base::cat("cannot start \"", spec.command.front(), "\" in the directory \"",
                                            spec.directory, "\": ", sys::describe_errno(error)),
                                  error});
 }
@@ -108,7 +108,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
         if (!path)
             return std::unexpected(path.error());
         options.log = std::move(*path);
-        if (auto written = entry->update([&](core::HelperFacts& facts) { facts.log = options.log; });
+        if (auto written = entry->update([&](base::HelperFacts& facts) { facts.log = options.log; });
             !written)
             return std::unexpected(written.error());
     }
@@ -165,7 +165,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
 }
 
 void KeptProcess::stop(std::string_view reason) const {
-    control_.send(core::cat("stop ", reason));
+    control_.send(base::cat("stop ", reason));
     sys::continue_stopped(keeper_);
 }
 
@@ -184,11 +184,11 @@ void KeptProcess::close_input() {
     input_.reset();
 }
 
-std::optional<core::NotifyWords> KeptProcess::hear_notify() const {
+std::optional<base::NotifyWords> KeptProcess::hear_notify() const {
     auto text = notify_.next();
     if (!text)
         return std::nullopt;
-    return core::read_notify(*text);
+    return base::read_notify(*text);
 }
 
 void KeptProcess::see_helper(pid_t pid) {
@@ -208,7 +208,7 @@ void KeptProcess::look_at_helper() {
     const auto stat = sys::read_stat(told_pid_);
     if (!stat) // asked by its name, which takes no descriptor
         helper_gone_ =
-            ::access(core::cat("/proc/", told_pid_, "/stat").c_str(), F_OK) != 0 && errno == ENOENT;
+            ::access(base::cat("/proc/", told_pid_, "/stat").c_str(), F_OK) != 0 && errno == ENOENT;
     else if (stat->ppid != keeper_.pid())
         helper_gone_ = true;
     else
@@ -231,7 +231,7 @@ void KeptProcess::note_helper(const std::string& containment) {
     if (!entry_)
         return;
     // The record tells people and the sweep; a helper runs as well without it (a full disk).
-    static_cast<void>(entry_->update([&](core::HelperFacts& facts) {
+    static_cast<void>(entry_->update([&](base::HelperFacts& facts) {
         facts.containment = containment;
         if (auto identity = sys::identify(keeper_))
             facts.keeper = *identity;

@@ -5,8 +5,8 @@
 // keeper end the tree, because its control socket closes.
 #pragma once
 
-#include "core/notify_text.hpp"
-#include "core/places.hpp"
+#include "base/notify_text.hpp"
+#include "places/places.hpp"
 #include "holdfast/supervisor.hpp"
 #include "keep/control.hpp"
 #include "registry/entry.hpp"
@@ -24,7 +24,7 @@ namespace holdfast::supervise {
 
 struct KeeperPlace {
     std::string program; // path of holdfast-keep
-    core::Places places;
+    places::Places places;
 };
 
 // Where holdfast-keep is: $HOLDFAST_KEEP, beside this library or program, ../bin, ../libexec/holdfast,
@@ -59,7 +59,7 @@ public:
     void close_input();
 
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
-    [[nodiscard]] std::optional<core::NotifyWords> hear_notify() const;
+    [[nodiscard]] std::optional<base::NotifyWords> hear_notify() const;
 
     // The helper has this number, says the keeper. Under the helper's lock. Where it cannot be looked at now,
     // it counts as living until it can.

@@ -15,8 +15,8 @@
 
 namespace holdfast::supervise {
 
-core::Moment now_moment() noexcept {
-    return core::Moment{sys::boottime_ns()};
+base::Moment now_moment() noexcept {
+    return base::Moment{sys::boottime_ns()};
 }
 
 Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
@@ -78,7 +78,7 @@ void Loop::post(Task task) {
         interrupt();
 }
 
-void Loop::wake_by(core::Moment due) {
+void Loop::wake_by(base::Moment due) {
     std::int64_t known = wakes_at_.load();
     while (due.count() < known)
         if (wakes_at_.compare_exchange_weak(known, due.count())) {
@@ -125,9 +125,9 @@ void Loop::run() {
         // is merged into it, so nothing that came in between is lost. A time that was asked for and has not
         // come yet stays, although nothing may be due then any more: an answered request takes its deadline
         // with it, and the next one would have to wake this thread just to set the alarm again.
-        const core::Moment now = now_moment();
+        const base::Moment now = now_moment();
         if (wakes_at_.load() <= now.count())
-            wakes_at_ = core::never.count();
+            wakes_at_ = base::never.count();
         std::int64_t due = tick_(now).count();
         std::int64_t known = wakes_at_.load();
         while (due < known && !wakes_at_.compare_exchange_weak(known, due)) {
@@ -139,7 +139,7 @@ void Loop::run() {
             more = !tasks_.empty();
         }
         std::int64_t wait_ms = -1;
-        if (due != core::never.count()) {
+        if (due != base::never.count()) {
             const std::int64_t left = due - now_moment().count();
             wait_ms = left <= 0 ? 0 : std::min<std::int64_t>((left + 999'999) / 1'000'000, 3'600'000);
         }

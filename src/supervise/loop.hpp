@@ -2,7 +2,7 @@
 // it. Nothing it knows keeps a client alive: callbacks hold what they need weakly.
 #pragma once
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 #include "holdfast/result.hpp"
 #include "sys/fd.hpp"
 #include "sys/fork_shield.hpp"
@@ -18,14 +18,14 @@
 
 namespace holdfast::supervise {
 
-core::Moment now_moment() noexcept; // of the clock that all deadlines of a supervisor are on
+base::Moment now_moment() noexcept; // of the clock that all deadlines of a supervisor are on
 
 class Loop {
 public:
     using Ready = std::function<void(std::uint32_t events)>; // EPOLLIN, EPOLLOUT, EPOLLHUP, ...
     using Task = std::function<void()>;
     // What is due is done, and the next time is returned.
-    using Tick = std::function<core::Moment(core::Moment now)>;
+    using Tick = std::function<base::Moment(base::Moment now)>;
 
     // Its thread keeps it alive while it runs, so whoever runs on that thread may drop everything else.
     // stop() it. Errors: no descriptor or no thread (EAGAIN) to be had.
@@ -37,7 +37,7 @@ public:
     // From any thread. What is posted runs on the loop's thread, in order; after stop() it is dropped.
     void post(Task task);
     // The loop will tick at `due` at the latest.
-    void wake_by(core::Moment due);
+    void wake_by(base::Moment due);
     // No task or callback runs after this has returned (except the one that calls it).
     void stop();
     [[nodiscard]] bool on_own_thread() const noexcept {

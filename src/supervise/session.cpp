@@ -1,5 +1,5 @@
 // Sessions: opened on each generation before their first request there.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "supervise/helper.hpp"
 #include "supervise/session_state.hpp"
 
@@ -57,7 +57,7 @@ private:
 
 // Sends one request to `generation` only, and waits.
 Result<Reply> SessionState::send(std::string_view method, std::string_view params,
-                                 const RequestOptions& options, Generation generation, core::Moment due) {
+                                 const RequestOptions& options, Generation generation, base::Moment due) {
     const auto strong = helper_.lock();
     if (!strong || strong->is_fork())
         return fail(Errc::closed, "the hold of this session was released");
@@ -69,7 +69,7 @@ Result<Reply> SessionState::send(std::string_view method, std::string_view param
     call->idempotent = options.idempotent;
     call->only = generation;
     call->helper = strong;
-    strong->submit_and_await(call, core::never); // the deadline is the call's own
+    strong->submit_and_await(call, base::never); // the deadline is the call's own
     return call->take();
 }
 
@@ -84,10 +84,10 @@ Result<void> SessionState::run_opening(const Opening& opening) {
 }
 
 // Opens it on `generation`, once; who comes meanwhile waits for the outcome.
-Result<void> SessionState::ensure_open(Generation generation, core::Moment due) {
+Result<void> SessionState::ensure_open(Generation generation, base::Moment due) {
     std::unique_lock lock(mutex_);
     while (opening_ && open_on_ != generation) {
-        if (due == core::never)
+        if (due == base::never)
             changed_.wait(lock);
         else if (changed_.wait_for(lock, due - now_moment()) == std::cv_status::timeout &&
                  now_moment() >= due)
@@ -111,7 +111,7 @@ Generation SessionState::open_on() const {
 
 Result<Reply> SessionState::request(std::string_view method, std::string_view params,
                                     const RequestOptions& options) {
-    core::Moment due = options.timeout ? core::after(now_moment(), *options.timeout) : core::never;
+    base::Moment due = options.timeout ? base::after(now_moment(), *options.timeout) : base::never;
     if (opening_of_)
         return send(method, params, options, opening_of_->generation, std::min(due, opening_of_->due));
     if (opening_here == this) // this thread wrote it, and nobody does until its opening is over
@@ -125,7 +125,7 @@ Result<Reply> SessionState::request(std::string_view method, std::string_view pa
             return std::unexpected(generation.error());
         const bool current = options.only == 0 || options.only == *generation;
         if (!current)
-            return fail(Errc::superseded, core::cat("generation ", options.only, " is no longer there"));
+            return fail(Errc::superseded, base::cat("generation ", options.only, " is no longer there"));
         auto opened = ensure_open(*generation, due);
         // It died while the session was being opened: its successor is next. An opening may also say such a
         // word of something else, and would say it again for ever.

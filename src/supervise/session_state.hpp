@@ -1,7 +1,7 @@
 // What stands behind a Session.
 #pragma once
 
-#include "core/moment.hpp"
+#include "base/moment.hpp"
 #include "holdfast/supervisor.hpp"
 #include "rpc/peer.hpp"
 
@@ -27,14 +27,14 @@ private:
     // What an opening is given: whoever asks through it, on whichever thread, goes to its generation.
     struct Opening {
         Generation generation = 0;
-        core::Moment due = core::never;
+        base::Moment due = base::never;
     };
 
     class UnderWay;
 
     Result<Reply> send(std::string_view method, std::string_view params, const RequestOptions& options,
-                       Generation generation, core::Moment due);
-    Result<void> ensure_open(Generation generation, core::Moment due);
+                       Generation generation, base::Moment due);
+    Result<void> ensure_open(Generation generation, base::Moment due);
     Result<void> run_opening(const Opening& opening);
 
     const std::weak_ptr<Helper> helper_;

@@ -1,6 +1,6 @@
 #include "sys/cgroup.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
@@ -59,7 +59,7 @@ std::string cgroup2_mount() {
 
 // A process's place in it, as the kernel names it: "/" or "/user.slice/...".
 std::optional<std::string> place_of(std::string_view process) {
-    auto own = read_small_file(core::cat("/proc/", process, "/cgroup"), 65536);
+    auto own = read_small_file(base::cat("/proc/", process, "/cgroup"), 65536);
     std::size_t at = !own ? std::string::npos : own->starts_with("0::") ? 0 : own->find("\n0::");
     if (at == std::string::npos)
         return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<std::string> place_of(std::string_view process) {
 }
 
 std::string path_of(const std::string& place, const std::string& id) {
-    return core::cat(place, "/holdfast-", id);
+    return base::cat(place, "/holdfast-", id);
 }
 
 bool is_in(pid_t pid, const std::string& id) {
@@ -94,7 +94,7 @@ std::vector<pid_t> members_of(const std::string& path) {
 Result<void> write_to(const std::string& path, std::string_view text) {
     Fd fd = own_fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        return fail_sys(core::cat("write ", path));
+        return fail_sys(base::cat("write ", path));
     return {};
 }
 
@@ -110,7 +110,7 @@ bool remove_tree(const std::string& path) {
     std::unique_ptr<DIR, int (*)(DIR*)> inside(::opendir(path.c_str()), &::closedir);
     while (const dirent* entry = inside ? ::readdir(inside.get()) : nullptr)
         if (entry->d_type == DT_DIR && std::string_view(entry->d_name).starts_with("holdfast-"))
-            (void)remove_tree(core::cat(path, '/', std::string_view(entry->d_name)));
+            (void)remove_tree(base::cat(path, '/', std::string_view(entry->d_name)));
     return ::rmdir(path.c_str()) == 0;
 }
 
@@ -145,7 +145,7 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
     std::string path = path_of(place, id);
     if (::mkdir(path.c_str(), 0755) != 0)
         return fail(Errc::unsupported,
-                    core::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
+                    base::cat("no cgroup can be made at ", path, ": ", describe_errno(errno)), errno);
     Fd procs = own_fd(::open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     Fd kill = own_fd(::open((path + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
     Fd events = own_fd(::open((path + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
@@ -153,7 +153,7 @@ Result<Cgroup> Cgroup::create(const std::string& id) {
         int error = errno;
         ::rmdir(path.c_str());
         return fail(Errc::unsupported,
-                    core::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
+                    base::cat("the cgroup ", path, " cannot be used: ", describe_errno(error)), error);
     }
     Fd directory = own_fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     return Cgroup(std::move(path), std::move(procs), std::move(kill), std::move(events),
@@ -169,7 +169,7 @@ Cgroup::~Cgroup() {
 Result<void> Cgroup::kill() {
     directory_.reset();
     if (::write(kill_.get(), "1", 1) != 1)
-        return fail_sys(core::cat("write ", path_, "/cgroup.kill"));
+        return fail_sys(base::cat("write ", path_, "/cgroup.kill"));
     return {};
 }
 bool Cgroup::populated() const {

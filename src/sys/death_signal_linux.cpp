@@ -1,6 +1,6 @@
 #include "sys/death_signal.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <pthread.h>
@@ -44,12 +44,12 @@ Result<DeathSignal> DeathSignal::arm(int signal) {
     if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) {
         bell_of_process = -1;
         return fail(Errc::held,
-                    core::cat("signal ", signal,
+                    base::cat("signal ", signal,
                               " is used by this process already; choose another as fallback_signal"));
     }
     DeathSignal out(std::move(bell), signal);
     if (::sigaction(signal, &mine, nullptr) != 0)
-        return fail_sys(core::cat("handle signal ", signal));
+        return fail_sys(base::cat("handle signal ", signal));
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, signal);

@@ -1,6 +1,6 @@
 #include "sys/directories.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ bool make_one(const std::string& path) {
 
 // In the way is perhaps a directory of our own that we may not enter: then its name, and what to do.
 std::unexpected<Error> cannot_make(const std::string& path) {
-    auto failed = fail_making(core::cat("create the directory ", path));
+    auto failed = fail_making(base::cat("create the directory ", path));
     if (failed.error().sys != EACCES)
         return failed;
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -32,7 +32,7 @@ std::unexpected<Error> cannot_make(const std::string& path) {
         if (::stat(part.c_str(), &file) != 0)
             return failed;
         if (file.st_uid == ::geteuid() && S_ISDIR(file.st_mode) && (file.st_mode & S_IRWXU) != S_IRWXU) {
-            failed.error().message += core::cat("; run: chmod u+rwx ", part);
+            failed.error().message += base::cat("; run: chmod u+rwx ", part);
             return failed;
         }
         if (end == std::string::npos)
@@ -44,7 +44,7 @@ std::unexpected<Error> cannot_make(const std::string& path) {
 
 Result<void> make_directories(const std::string& path) {
     if (path.empty() || path.front() != '/')
-        return fail(Errc::invalid_argument, core::cat("\"", path, "\" is not an absolute path"));
+        return fail(Errc::invalid_argument, base::cat("\"", path, "\" is not an absolute path"));
     if (make_one(path))
         return {};
     if (errno != ENOENT)
@@ -59,21 +59,21 @@ Result<void> make_directories(const std::string& path) {
 Result<void> check_private_directory(const std::string& path, bool root_may) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
-        return fail_sys(core::cat("look at the directory ", path));
+        return fail_sys(base::cat("look at the directory ", path));
     if (!S_ISDIR(file.st_mode))
         return fail(Errc::unsafe_directory,
-                    core::cat(path, " is not a directory; move it away and try again"));
+                    base::cat(path, " is not a directory; move it away and try again"));
     if (file.st_uid != ::geteuid() && !(root_may && ::geteuid() == 0))
         return fail(Errc::unsafe_directory,
-                    core::cat("the directory ", path, " belongs to user ", file.st_uid,
+                    base::cat("the directory ", path, " belongs to user ", file.st_uid,
                               ", not to you; set HOLDFAST_HOME to a directory of your own"));
     if (file.st_mode & (S_IWGRP | S_IWOTH))
         return fail(Errc::unsafe_directory,
-                    core::cat("others can write to the directory ", path,
+                    base::cat("others can write to the directory ", path,
                               ", so a lock there proves nothing; run: chmod go-w ", path));
     if ((file.st_mode & S_IRWXU) != S_IRWXU && ::geteuid() != 0)
         return fail(Errc::unsafe_directory,
-                    core::cat("you may not use your own directory ", path, "; run: chmod u+rwx ", path));
+                    base::cat("you may not use your own directory ", path, "; run: chmod u+rwx ", path));
     return {};
 }
 

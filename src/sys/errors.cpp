@@ -1,6 +1,6 @@
 #include "sys/errors.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <cstring>
 
@@ -40,7 +40,7 @@ std::string describe_errno(int err) {
 
 std::unexpected<Error> fail_sys(std::string_view what, int err) {
     const std::string_view way_out = err == EMFILE ? "; raise the limit of open files (ulimit -n)" : "";
-    return fail(code_of_errno(err), core::cat(what, ": ", describe_errno(err), way_out), err);
+    return fail(code_of_errno(err), base::cat(what, ": ", describe_errno(err), way_out), err);
 }
 
 std::unexpected<Error> fail_making(std::string_view what, int err) {

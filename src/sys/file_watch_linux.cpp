@@ -1,6 +1,6 @@
 #include "sys/file_watch.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/fork_shield.hpp"
@@ -106,7 +106,7 @@ Result<FileWatch> FileWatch::watch(const std::string& path, unsigned mask) {
     FileWatch made(fd);
     made.watch_ = ::inotify_add_watch(fd, path.c_str(), mask);
     if (made.watch_ < 0)
-        return fail_sys(core::cat("watch ", path));
+        return fail_sys(base::cat("watch ", path));
     return made;
 }
 

@@ -1,6 +1,6 @@
 #include "sys/free_numbers.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ Result<int> free_numbers(int wished, int count) {
             return number;
     }
     return fail(Errc::cannot_start,
-                core::cat("the limit of open files (ulimit -n) is ", end, ", which leaves no room for the ",
+                base::cat("the limit of open files (ulimit -n) is ", end, ", which leaves no room for the ",
                           count, " that the command is to be given"),
                 EMFILE);
 }

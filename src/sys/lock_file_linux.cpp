@@ -1,6 +1,6 @@
 #include "sys/lock_file.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
 
@@ -133,8 +133,8 @@ Result<LockSight> look_from_outside(const std::string& path) {
             return LockSight{};
         if (errno == ELOOP)
             return fail(Errc::unsafe_directory,
-                        core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
-        return fail_sys(core::cat("look at ", path));
+                        base::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
+        return fail_sys(base::cat("look at ", path));
     }
     const LockSight sight = sight_through(fd.get(), nullptr);
     // What has an epoch at its beginning is a plain file. Without one it may be a file that nobody has owned
@@ -142,7 +142,7 @@ Result<LockSight> look_from_outside(const std::string& path) {
     struct stat file{};
     if (sight.epoch == 0 && (::fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode)))
         return fail(Errc::unsafe_directory,
-                    core::cat(path, " is not a plain file; move it away and try again"));
+                    base::cat(path, " is not a plain file; move it away and try again"));
     return sight;
 }
 
@@ -203,7 +203,7 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         if (table().entries.empty() || ::stat(path.c_str(), &file) != 0 || !table().find(file))
             break;
         if (deadline.passed())
-            return fail(Errc::held, core::cat("this process (", ::getpid(), ") is already at ", path));
+            return fail(Errc::held, base::cat("this process (", ::getpid(), ") is already at ", path));
         if (deadline.moment())
             table().changed.wait_for(guard, std::chrono::milliseconds(deadline.poll_timeout()));
         else
@@ -215,8 +215,8 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
     if (fd < 0) {
         if (errno == ELOOP)
             return fail(Errc::unsafe_directory,
-                        core::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
-        return create ? fail_making(core::cat("open ", path)) : fail_sys(core::cat("open ", path));
+                        base::cat(path, " is a symbolic link; remove it and try again"), ELOOP);
+        return create ? fail_making(base::cat("open ", path)) : fail_sys(base::cat("open ", path));
     }
     const bool root_looks = !create && ::geteuid() == 0;
     if (::fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || (file.st_uid != ::geteuid() && !root_looks)) {
@@ -224,8 +224,8 @@ Result<LockFile> LockFile::open(const std::string& path, const Deadline& deadlin
         ::close(fd); // not in the table, so no lock of ours is on it
         return fail(
             Errc::unsafe_directory,
-            plain ? core::cat(path, " belongs to user ", file.st_uid, ", not to you; use another directory")
-                  : core::cat(path, " is not a plain file; move it away and try again"));
+            plain ? base::cat(path, " belongs to user ", file.st_uid, ", not to you; use another directory")
+                  : base::cat(path, " is not a plain file; move it away and try again"));
     }
     own_rights(fd, file);
     auto entry = std::make_shared<Entry>();
@@ -246,7 +246,7 @@ Result<LockSight> LockFile::look(const std::string& path) {
             if (::stat(path.c_str(), &file) != 0) {
                 if (errno == ENOENT)
                     return LockSight{};
-                return fail_sys(core::cat("look at ", path));
+                return fail_sys(base::cat("look at ", path));
             }
             if (auto entry = table().find(file))
                 return sight_through(entry->fd, entry.get());
@@ -271,7 +271,7 @@ Result<bool> LockFile::try_lock(LockByte byte) {
     if (::fcntl(entry_->fd, byte == LockByte::owner ? F_SETLK : F_OFD_SETLK, &request) != 0) {
         if (errno == EAGAIN || errno == EACCES)
             return false;
-        return fail_sys(core::cat("lock ", path_));
+        return fail_sys(base::cat("lock ", path_));
     }
     if (byte == LockByte::owner) {
         entry_->owner = true;
@@ -313,9 +313,9 @@ bool LockFile::still_at_path() const {
 
 Result<void> LockFile::write_epoch(std::uint64_t epoch) {
     std::string digits = std::to_string(epoch);
-    std::string text = core::cat(epoch_prefix, std::string(epoch_digits - digits.size(), '0'), digits, '\n');
+    std::string text = base::cat(epoch_prefix, std::string(epoch_digits - digits.size(), '0'), digits, '\n');
     if (::pwrite(entry_->fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-        return fail_sys(core::cat("write ", path_));
+        return fail_sys(base::cat("write ", path_));
     return {};
 }
 

@@ -1,6 +1,6 @@
 #include "sys/lock_holders.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <dirent.h>
@@ -46,7 +46,7 @@ bool carries_life(std::string_view fdinfo, std::optional<ino_t> inode, std::stri
 }
 
 bool holds(pid_t pid, const struct stat& file, std::string_view kind = "WRITE") {
-    std::string base = core::cat("/proc/", pid, "/fd");
+    std::string base = base::cat("/proc/", pid, "/fd");
     std::unique_ptr<DIR, CloseDir> dir(::opendir(base.c_str()));
     if (!dir)
         return false;
@@ -58,7 +58,7 @@ bool holds(pid_t pid, const struct stat& file, std::string_view kind = "WRITE") 
             target.st_dev != file.st_dev)
             continue;
         auto info =
-            read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
+            read_small_file(base::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
         if (info && carries_life(*info, file.st_ino, kind))
             return true;
     }
@@ -74,10 +74,10 @@ bool holds_life(pid_t pid, const std::string& path) {
 
 std::vector<std::string> lives_held_by(pid_t pid) {
     std::vector<std::string> out;
-    std::unique_ptr<DIR, CloseDir> dir(::opendir(core::cat("/proc/", pid, "/fd").c_str()));
+    std::unique_ptr<DIR, CloseDir> dir(::opendir(base::cat("/proc/", pid, "/fd").c_str()));
     while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
         auto info =
-            read_small_file(core::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
+            read_small_file(base::cat("/proc/", pid, "/fdinfo/", std::string_view(entry->d_name)), 65536);
         if (!info || !carries_life(*info, std::nullopt))
             continue;
         std::array<char, 4096> path;
@@ -117,7 +117,7 @@ std::vector<PidFd> hold_life_readers(const std::string& path) {
 }
 
 bool is_hidden(pid_t pid) {
-    const std::unique_ptr<DIR, CloseDir> dir(::opendir(core::cat("/proc/", pid, "/fd").c_str()));
+    const std::unique_ptr<DIR, CloseDir> dir(::opendir(base::cat("/proc/", pid, "/fd").c_str()));
     return !dir && (errno == EACCES || errno == EPERM);
 }
 

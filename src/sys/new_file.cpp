@@ -1,6 +1,6 @@
 #include "sys/new_file.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
@@ -14,7 +14,7 @@
 
 namespace holdfast::sys {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "sys/nonblocking_out.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ NonBlockingOut::NonBlockingOut(int shared)
     } else if (is_terminal_master(file)) {
         kind_ = Kind::careful;
     } else if (S_ISFIFO(file.st_mode) || S_ISCHR(file.st_mode)) {
-        own_ = Fd(::open(core::cat("/proc/self/fd/", shared).c_str(),
+        own_ = Fd(::open(base::cat("/proc/self/fd/", shared).c_str(),
                          O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
         kind_ = own_ ? Kind::own : Kind::careful;
     } else {

@@ -1,6 +1,6 @@
 #include "sys/notify.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
 
@@ -31,7 +31,7 @@ std::optional<std::pair<sockaddr_un, socklen_t>> to_address(const std::string& t
 
 Result<NotifySocket> NotifySocket::open() {
     Fd fd = own_fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    std::string address = core::cat("@holdfast/notify/", random_token());
+    std::string address = base::cat("@holdfast/notify/", random_token());
     auto where = to_address(address);
     int on = 1;
     if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||

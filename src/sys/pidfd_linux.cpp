@@ -1,6 +1,6 @@
 #include "sys/pidfd.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
 
@@ -49,12 +49,12 @@ void PidFd::ignore_inodes() noexcept {
 
 Result<PidFd> PidFd::open(pid_t pid) {
     if (pid <= 0)
-        return fail(Errc::invalid_argument, core::cat("there is no process ", pid));
+        return fail(Errc::invalid_argument, base::cat("there is no process ", pid));
     int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (fd < 0) {
         if (errno == ESRCH)
-            return fail(Errc::not_found, core::cat("there is no process ", pid), ESRCH);
-        return fail_sys(core::cat("open a pidfd for process ", pid));
+            return fail(Errc::not_found, base::cat("there is no process ", pid), ESRCH);
+        return fail_sys(base::cat("open a pidfd for process ", pid));
     }
     return PidFd(own_fd(fd), pid);
 }
@@ -62,19 +62,19 @@ Result<PidFd> PidFd::open(pid_t pid) {
 Result<PidFd> PidFd::of(int pidfd) {
     Fd mine(::fcntl(pidfd, F_DUPFD_CLOEXEC, 3));
     if (!mine)
-        return fail_sys(core::cat("duplicate the pidfd ", pidfd));
-    auto text = read_small_file(core::cat("/proc/self/fdinfo/", mine.get()), 4096).value_or("");
+        return fail_sys(base::cat("duplicate the pidfd ", pidfd));
+    auto text = read_small_file(base::cat("/proc/self/fdinfo/", mine.get()), 4096).value_or("");
     std::size_t at = text.find("\nPid:");
     if (at == std::string::npos)
-        return fail(Errc::invalid_argument, core::cat("descriptor ", pidfd, " is not a pidfd"));
+        return fail(Errc::invalid_argument, base::cat("descriptor ", pidfd, " is not a pidfd"));
     at = text.find_first_not_of(" \t", at + 5);
     pid_t pid = 0;
     if (at != std::string::npos)
         std::from_chars(text.data() + at, text.data() + text.size(), pid);
     if (pid < 0)
-        return fail(Errc::not_found, core::cat("the process of pidfd ", pidfd, " has ended and was reaped"));
+        return fail(Errc::not_found, base::cat("the process of pidfd ", pidfd, " has ended and was reaped"));
     if (pid == 0)
-        return fail(Errc::unreachable, core::cat("the process of pidfd ", pidfd,
+        return fail(Errc::unreachable, base::cat("the process of pidfd ", pidfd,
                                                  " lives in another PID namespace and has no number here"));
     return PidFd(std::move(mine), pid);
 }
@@ -108,7 +108,7 @@ Result<bool> PidFd::signal(int signal) const {
         return true;
     if (errno == ESRCH)
         return false;
-    return fail_sys(core::cat("send signal ", signal, " to process ", pid_));
+    return fail_sys(base::cat("send signal ", signal, " to process ", pid_));
 }
 
 Result<bool> PidFd::queue(int signal, std::uint64_t value) const {
@@ -123,7 +123,7 @@ Result<bool> PidFd::queue(int signal, std::uint64_t value) const {
         return true;
     if (errno == ESRCH)
         return false;
-    return fail_sys(core::cat("send signal ", signal, " to process ", pid_));
+    return fail_sys(base::cat("send signal ", signal, " to process ", pid_));
 }
 
 std::uint64_t PidFd::unique_inode() const {

@@ -1,6 +1,6 @@
 #include "sys/pipe_ends.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/fd.hpp"
 
 #include <fcntl.h>
@@ -18,13 +18,13 @@ constexpr decltype(statfs::f_type) pipefs_magic = 0x50495045;
 // A second descriptor for the same end. Opening by /proc needs no more than the right to look at the process,
 // unlike pidfd_getfd, which hardened kernels keep for debuggers.
 Fd open_end(pid_t pid, int fd, int direction) {
-    std::string path = core::cat("/proc/", pid, "/fd/", fd);
+    std::string path = base::cat("/proc/", pid, "/fd/", fd);
     // First as a mere path: opening a device or a FIFO for real can have effects.
     Fd name(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct statfs filesystem{};
     if (!name || ::fstatfs(name.get(), &filesystem) != 0 || filesystem.f_type != pipefs_magic)
         return {};
-    std::string same = core::cat("/proc/self/fd/", name.get());
+    std::string same = base::cat("/proc/self/fd/", name.get());
     return Fd(::open(same.c_str(), direction | O_NONBLOCK | O_CLOEXEC));
 }
 

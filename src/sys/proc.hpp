@@ -2,7 +2,7 @@
 // a caller that acts on it opens a pidfd first and looks again after.
 #pragma once
 
-#include "core/identity.hpp"
+#include "base/identity.hpp"
 #include "holdfast/result.hpp"
 #include "sys/pidfd.hpp"
 
@@ -63,13 +63,13 @@ bool is_stopped(pid_t pid);
 void continue_stopped(const PidFd& process);
 
 // The identity of a living process behind an open pidfd. Error not_found when it has ended.
-Result<core::Identity> identify(const PidFd& process);
+Result<base::Identity> identify(const PidFd& process);
 // The living process that an identity was once taken of, and no other: a pidfd opened first, identity
 // compared after. Errors: not_found (it has ended, or its number belongs to somebody else now), unreachable
 // (another PID namespace).
-Result<PidFd> open_same(const core::Identity& identity);
+Result<PidFd> open_same(const base::Identity& identity);
 // Our own, with a token.
-Result<core::Identity> identify_self(std::string token);
+Result<base::Identity> identify_self(std::string token);
 
 const std::string& boot_id();
 std::uint64_t pid_namespace_inode();

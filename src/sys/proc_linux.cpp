@@ -1,6 +1,6 @@
 #include "sys/proc.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <dirent.h>
@@ -115,13 +115,13 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
 }
 
 std::optional<ProcStat> read_stat(pid_t pid) {
-    auto text = read_at_once(core::cat("/proc/", pid, "/stat"), 4096);
+    auto text = read_at_once(base::cat("/proc/", pid, "/stat"), 4096);
     return text ? parse_stat(*text) : std::nullopt;
 }
 
 std::vector<std::string> read_cmdline(pid_t pid) {
     std::vector<std::string> out;
-    auto text = read_small_file(core::cat("/proc/", pid, "/cmdline"), std::size_t{4} << 20);
+    auto text = read_small_file(base::cat("/proc/", pid, "/cmdline"), std::size_t{4} << 20);
     if (!text)
         return out;
     std::size_t start = 0;
@@ -175,7 +175,7 @@ std::string command_line_for_people(pid_t pid) {
     if (!argv.empty())
         return join_command(argv);
     auto stat = read_stat(pid);
-    return stat ? core::cat('[', stat->comm, ']') : std::string("(gone)");
+    return stat ? base::cat('[', stat->comm, ']') : std::string("(gone)");
 }
 
 std::vector<pid_t> all_pids() {
@@ -183,7 +183,7 @@ std::vector<pid_t> all_pids() {
 }
 
 std::vector<pid_t> threads_of(pid_t pid) {
-    return numbers_in(core::cat("/proc/", pid, "/task"));
+    return numbers_in(base::cat("/proc/", pid, "/task"));
 }
 
 std::vector<int> open_descriptors() {
@@ -193,7 +193,7 @@ std::vector<int> open_descriptors() {
 std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> out;
     for (pid_t thread : threads_of(pid)) {
-        auto text = read_small_file(core::cat("/proc/", pid, "/task/", thread, "/children"));
+        auto text = read_small_file(base::cat("/proc/", pid, "/task/", thread, "/children"));
         if (!text)
             continue;
         std::string_view rest = *text;
@@ -211,7 +211,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 }
 
 std::optional<std::string> read_environment(pid_t pid) {
-    return read_small_file(core::cat("/proc/", pid, "/environ"), std::size_t{4} << 20);
+    return read_small_file(base::cat("/proc/", pid, "/environ"), std::size_t{4} << 20);
 }
 
 std::optional<std::string> variable_in(std::string_view environment, std::string_view name) {
@@ -234,7 +234,7 @@ std::optional<std::string> read_environment_variable(pid_t pid, std::string_view
 }
 
 bool is_pending(pid_t pid, int signal) {
-    const std::string status = read_small_file(core::cat("/proc/", pid, "/status"), 65536).value_or("");
+    const std::string status = read_small_file(base::cat("/proc/", pid, "/status"), 65536).value_or("");
     for (std::string_view pending : {"\nSigPnd:", "\nShdPnd:"}) {
         const std::size_t at = status.find(pending);
         if (at == std::string::npos)
@@ -248,7 +248,7 @@ bool is_pending(pid_t pid, int signal) {
 
 std::optional<uid_t> user_of(pid_t pid) {
     // Not the owner of /proc/PID: that is root for every process that is not dumpable.
-    const std::string status = read_small_file(core::cat("/proc/", pid, "/status"), 65536).value_or("");
+    const std::string status = read_small_file(base::cat("/proc/", pid, "/status"), 65536).value_or("");
     constexpr std::string_view title = "\nUid:\t"; // real, effective, saved, of the file system
     const std::size_t at = status.find(title);
     if (at == std::string::npos)
@@ -305,26 +305,26 @@ std::string random_token() {
 namespace {
 // It lives, and /proc does not say a word about it.
 std::unexpected<Error> cannot_look_at(pid_t pid) {
-    const std::string what = core::cat("look at process ", pid);
+    const std::string what = base::cat("look at process ", pid);
     if (const Fd self(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)); !self) {
         if (errno != ENOENT && errno != ENOTDIR)
             return fail_sys(what);
-        return fail(Errc::unsupported, core::cat("cannot ", what,
+        return fail(Errc::unsupported, base::cat("cannot ", what,
                                                  ": /proc is not mounted here, and Holdfast needs it; run: "
                                                  "mount -t proc proc /proc"));
     }
-    return fail(Errc::not_permitted, core::cat("cannot ", what, ": /proc does not show it to this user"));
+    return fail(Errc::not_permitted, base::cat("cannot ", what, ": /proc does not show it to this user"));
 }
 } // namespace
 
-Result<core::Identity> identify(const PidFd& process) {
+Result<base::Identity> identify(const PidFd& process) {
     auto stat = read_stat(process.pid());
     // The pidfd was open before we read: if it has not ended now, what we read was about it.
     if (process.ended())
-        return fail(Errc::not_found, core::cat("process ", process.pid(), " has ended"));
+        return fail(Errc::not_found, base::cat("process ", process.pid(), " has ended"));
     if (!stat)
         return cannot_look_at(process.pid());
-    core::Identity out;
+    base::Identity out;
     out.boot_id = boot_id();
     out.pid_ns = pid_namespace_inode();
     out.pid = process.pid();
@@ -333,10 +333,10 @@ Result<core::Identity> identify(const PidFd& process) {
     return out;
 }
 
-Result<PidFd> open_same(const core::Identity& identity) {
+Result<PidFd> open_same(const base::Identity& identity) {
     if (identity.boot_id == boot_id() && identity.pid_ns != 0 && identity.pid_ns != pid_namespace_inode())
         return fail(Errc::unreachable,
-                    core::cat("process ", identity.pid, " lives in another PID namespace"));
+                    base::cat("process ", identity.pid, " lives in another PID namespace"));
     auto process = PidFd::open(identity.pid);
     if (!process)
         return fail(process.error().code == Errc::invalid_argument ? Errc::not_found : process.error().code,
@@ -344,18 +344,18 @@ Result<PidFd> open_same(const core::Identity& identity) {
     auto now = identify(*process);
     if (!now && now.error().code != Errc::not_found)
         return std::unexpected(now.error());
-    if (!now || !core::same_process(*now, identity))
+    if (!now || !base::same_process(*now, identity))
         return fail(Errc::not_found,
-                    core::cat("process ", identity.pid, " has ended; its number may be another's now"));
+                    base::cat("process ", identity.pid, " has ended; its number may be another's now"));
     return process;
 }
 
-Result<core::Identity> identify_self(std::string token) {
+Result<base::Identity> identify_self(std::string token) {
     // A process stays who it is: found out once, and again in the child of a fork, which may have the number of its
     // parent in a PID namespace of its own. Never destroyed, as above.
     struct Known {
         std::mutex mutex;
-        core::Identity identity;
+        base::Identity identity;
     };
     static Known* known = nullptr;
     static const int forks_are_told = [] {
@@ -368,7 +368,7 @@ Result<core::Identity> identify_self(std::string token) {
     {
         const std::lock_guard guard(known->mutex);
         if (forks_are_told == 0 && known->identity.pid == ::getpid()) {
-            core::Identity identity = known->identity;
+            base::Identity identity = known->identity;
             identity.token = std::move(token);
             return identity;
         }

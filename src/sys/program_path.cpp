@@ -1,6 +1,6 @@
 #include "sys/program_path.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ std::vector<std::string> program_candidates(const std::string& name) {
     for (;;) {
         std::size_t end = rest.find(':');
         std::string_view directory = rest.substr(0, end);
-        out.push_back(directory.empty() ? name : core::cat(directory, '/', name));
+        out.push_back(directory.empty() ? name : base::cat(directory, '/', name));
         if (end == std::string_view::npos)
             return out;
         rest.remove_prefix(end + 1);
@@ -42,7 +42,7 @@ Result<void> check_program(const std::string& name) {
         if (error != ENOENT && error != ENOTDIR)
             worst = error;
     }
-    return fail(Errc::cannot_start, core::cat("cannot start \"", name, "\": ", describe_errno(worst)), worst);
+    return fail(Errc::cannot_start, base::cat("cannot start \"", name, "\": ", describe_errno(worst)), worst);
 }
 
 } // namespace holdfast::sys

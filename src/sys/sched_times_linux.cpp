@@ -1,6 +1,6 @@
 #include "sys/sched_times.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <charconv>
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> read_idle_ms(pid_t pid) {
     const auto now = own ? last_turn_ms(*own) : std::nullopt;
     std::optional<std::uint64_t> last;
     for (const pid_t thread : threads_of(pid))
-        if (const auto text = read_at_once(core::cat("/proc/", pid, "/task/", thread, "/sched"), 16384))
+        if (const auto text = read_at_once(base::cat("/proc/", pid, "/task/", thread, "/sched"), 16384))
             if (const auto turn = last_turn_ms(*text))
                 last = std::max(last.value_or(0), *turn);
     if (!now || !last)
@@ -50,7 +50,7 @@ std::optional<SchedTimes> read_sched_times(pid_t pid) {
         return std::nullopt;
     SchedTimes out;
     for (pid_t thread : threads) {
-        const std::string base = core::cat("/proc/", pid, "/task/", thread);
+        const std::string base = base::cat("/proc/", pid, "/task/", thread);
         if (auto text = read_at_once(base + "/schedstat", 256))
             add_schedstat(*text, out);
         if (auto text = read_at_once(base + "/stat", 4096))

@@ -1,6 +1,6 @@
 #include "sys/spawn.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/program_path.hpp"
 #include "sys/raw_syscall.hpp"
@@ -243,7 +243,7 @@ Result<PidFd> spawn(const SpawnSpec& spec) {
         while (!process.try_reap() && errno != ECHILD) {
         }
         return fail(Errc::cannot_start,
-                    core::cat("cannot start \"", spec.argv.front(), "\": ", describe_errno(exec_error)),
+                    base::cat("cannot start \"", spec.argv.front(), "\": ", describe_errno(exec_error)),
                     exec_error);
     }
     return process;

@@ -1,6 +1,6 @@
 #include "sys/whole_file.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/own_rights.hpp"
@@ -44,10 +44,10 @@ Result<void> write_temporary(const std::string& temporary, std::string_view text
         why = errno;
     }
     if (!fd)
-        return fail_making(core::cat("write ", temporary), why);
+        return fail_making(base::cat("write ", temporary), why);
     auto failed = [&](int error) {
         ::unlink(temporary.c_str());
-        return fail_sys(core::cat("write ", temporary), error);
+        return fail_sys(base::cat("write ", temporary), error);
     };
     const auto length = static_cast<off_t>(text.size());
     if (int error = write_all(fd.get(), text))
@@ -67,7 +67,7 @@ Result<bool> put_in_place(const std::string& temporary, const std::string& path)
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0)
         return true;
     if (::rename(temporary.c_str(), path.c_str()) != 0)
-        return fail_making(core::cat("rename ", temporary, " to ", path));
+        return fail_making(base::cat("rename ", temporary, " to ", path));
     return false;
 }
 
@@ -84,26 +84,26 @@ Result<void> check_place_for(const std::string& path) {
     if (::lstat(path.c_str(), &file) == 0) {
         if (!S_ISREG(file.st_mode))
             return fail(Errc::cannot_create,
-                        core::cat(path, " is there and is not a plain file; name another"));
+                        base::cat(path, " is there and is not a plain file; name another"));
     } else if (errno != ENOENT) {
-        return fail_making(core::cat("look at ", path));
+        return fail_making(base::cat("look at ", path));
     }
     std::size_t slash = path.rfind('/');
     std::string directory =
         slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
     if (path.empty() || slash + 1 == path.size() ||
         ::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-        return fail_making(core::cat("write ", path));
+        return fail_making(base::cat("write ", path));
     return {};
 }
 
 Result<void> put_whole(const std::string& path, std::string_view text) {
     if (auto ok = check_place_for(path); !ok)
         return ok;
-    std::string temporary = core::cat(path, '.', random_token());
+    std::string temporary = base::cat(path, '.', random_token());
     Fd fd = own_fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
-        return fail_making(core::cat("write ", temporary));
+        return fail_making(base::cat("write ", temporary));
     own_rights(fd.get());
     int error = write_all(fd.get(), text);
     if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
@@ -111,7 +111,7 @@ Result<void> put_whole(const std::string& path, std::string_view text) {
     if (error == 0)
         return {};
     ::unlink(temporary.c_str());
-    return fail_making(core::cat("write ", path), error);
+    return fail_making(base::cat("write ", path), error);
 }
 
 Result<void> write_whole(const std::string& path, std::string_view text) {

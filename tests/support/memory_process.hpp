@@ -3,7 +3,7 @@
 
 #include "support/patience.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

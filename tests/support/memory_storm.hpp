@@ -97,7 +97,7 @@ private:
         memory_.reset();
     }
     void send(int turn) {
-        namespace json = boost::json;
+        namespace json = holdfast::json;
         const auto id = next_id_++;
         waiting_[id] = turn;
         ++unanswered;
@@ -143,7 +143,7 @@ private:
         return true;
     }
     bool take(const std::string& line) {
-        namespace json = boost::json;
+        namespace json = holdfast::json;
         boost::system::error_code torn;
         const auto parsed = json::parse(line, torn);
         if (torn || !parsed.is_object()) {

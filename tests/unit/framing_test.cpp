@@ -1,7 +1,7 @@
 // Both framings: in any pieces, with any noise, within bounds.
 #include "rpc/framing.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 using namespace holdfast::rpc;
-using holdfast::core::cat;
+using holdfast::base::cat;
 
 namespace {
 

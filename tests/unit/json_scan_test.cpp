@@ -1,7 +1,7 @@
 // The JSON scanner: what is well-formed, where values end, and strings. Boost.JSON is the second opinion.
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,7 +1,7 @@
 // Which messages are which, and what is none.
 #include "rpc/message.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The conversation with a helper, byte by byte, without a helper.
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 using namespace holdfast;
 using namespace holdfast::rpc;
-using core::cat;
+using base::cat;
 using namespace std::chrono_literals;
 
 namespace {
@@ -57,14 +57,14 @@ struct Talk {
     Registrations registrations;
     Recorder events;
     std::optional<Peer> made;
-    core::Moment now = 10s;
+    base::Moment now = 10s;
 
     Peer& peer() {
         if (!made)
             made.emplace(options, 3, registrations, events);
         return *made;
     }
-    CallId call(HoldTag hold, std::uint64_t token, core::Moment deadline = core::never,
+    CallId call(HoldTag hold, std::uint64_t token, base::Moment deadline = base::never,
                 std::string_view params = "{}") {
         const auto id = peer().call(hold, "m", params, deadline, token);
         return id ? *id : 0;
@@ -159,7 +159,7 @@ TEST(Peer, WhatIsNestedTooDeepIsToldToWhoWaitsAtOnce) {
     const auto deepest = deep.substr(1, deep.size() - 2);
     talk.line(cat(R"({"jsonrpc":"2.0","id":4,"result":)", deepest, "}"));
     EXPECT_EQ(talk.events.log.back(), cat("result 103 ", deepest));
-    const auto asked = talk.peer().call(1, "m", deep, core::never, 1);
+    const auto asked = talk.peer().call(1, "m", deep, base::never, 1);
     EXPECT_EQ(asked.error().code, Errc::invalid_argument);
     EXPECT_NE(asked.error().message.find("levels deep"), std::string::npos) << asked.error().message;
 }
@@ -179,7 +179,7 @@ TEST(Peer, DeadlinesEndCallsOnceAndLateAnswersAreDropped) {
     talk.line(R"({"jsonrpc":"2.0","id":1,"result":1})");
     EXPECT_EQ(talk.events.answers[100], 1);
     talk.line(R"({"jsonrpc":"2.0","id":2,"result":1})");
-    EXPECT_EQ(talk.peer().next_deadline(), core::never);
+    EXPECT_EQ(talk.peer().next_deadline(), base::never);
 }
 
 TEST(Peer, CancellingTellsTheHelperInItsDialect) {
@@ -204,9 +204,9 @@ TEST(Peer, ACallThatWasNotSentYetIsTakenBack) {
     Talk talk;
     talk.options.cancel = CancelStyle::lsp;
     const std::string big = cat("[\"", std::string(100'000, 'x'), "\"]");
-    talk.call(1, 100, core::never, big);                   // being written
-    const CallId waiting = talk.call(1, 101, core::never); // in a lane
-    talk.call(1, 102, core::never);
+    talk.call(1, 100, base::never, big);                   // being written
+    const CallId waiting = talk.call(1, 101, base::never); // in a lane
+    talk.call(1, 102, base::never);
     talk.peer().cancel(waiting);
     const std::string all = talk.written();
     EXPECT_EQ(all.find("\"id\":2,"), std::string::npos);
@@ -222,10 +222,10 @@ TEST(Peer, AClosedTransportFailsEveryCallWithItsGeneration) {
     EXPECT_EQ(talk.events.answers.size(), 1000U);
     EXPECT_EQ(talk.events.log.front(),
               "failed 1 closed: transport closed, generation 3: the helper exited with status 1");
-    EXPECT_EQ(talk.peer().call(1, "m", "", core::never, 5).error().message, "transport closed, generation 3");
+    EXPECT_EQ(talk.peer().call(1, "m", "", base::never, 5).error().message, "transport closed, generation 3");
     EXPECT_EQ(talk.peer().output(), "");
     EXPECT_FALSE(talk.peer().has_output());
-    EXPECT_EQ(talk.peer().next_deadline(), core::never);
+    EXPECT_EQ(talk.peer().next_deadline(), base::never);
 }
 
 TEST(Peer, WhatTheHelperCannotHaveSeenIsToldApart) {
@@ -239,11 +239,11 @@ TEST(Peer, WhatTheHelperCannotHaveSeenIsToldApart) {
     Watching events;
     Peer peer({}, 1, registrations, events);
     const std::string big = cat("[\"", std::string(100'000, 'x'), "\"]");
-    ASSERT_TRUE(peer.call(1, "m", "", core::never, 1).has_value());
+    ASSERT_TRUE(peer.call(1, "m", "", base::never, 1).has_value());
     peer.consume(peer.output().size());
-    ASSERT_TRUE(peer.call(1, "m", "", core::never, 2).has_value());
-    ASSERT_TRUE(peer.call(1, "m", big, core::never, 3).has_value());
-    ASSERT_TRUE(peer.call(1, "m", "", core::never, 4).has_value()); // in a lane
+    ASSERT_TRUE(peer.call(1, "m", "", base::never, 2).has_value());
+    ASSERT_TRUE(peer.call(1, "m", big, base::never, 3).has_value());
+    ASSERT_TRUE(peer.call(1, "m", "", base::never, 4).has_value()); // in a lane
     const std::size_t second_frame = peer.output().find('\n') + 1;
     peer.consume(second_frame + 10); // and the beginning of the third
     peer.fail_all("");
@@ -255,7 +255,7 @@ TEST(Peer, WhatWasAcceptedBeforeTheStopGoesOn) {
     Talk talk;
     talk.call(1, 100);
     talk.peer().stop_accepting();
-    EXPECT_EQ(talk.peer().call(1, "m", "", core::never, 101).error().code, Errc::closed);
+    EXPECT_EQ(talk.peer().call(1, "m", "", base::never, 101).error().code, Errc::closed);
     EXPECT_NE(talk.written().find("\"id\":1"), std::string::npos);
     talk.peer().receive(R"({"jsonrpc":"2.0","id":1,"result":"last words")", talk.now);
     talk.peer().receive("}", talk.now); // and no newline
@@ -266,10 +266,10 @@ TEST(Peer, WhatWasAcceptedBeforeTheStopGoesOn) {
 TEST(Peer, ParamsThatWouldBreakTheLineAreRefused) {
     Talk talk;
     for (const char* params : {"{", "nonsense", "5", "\"x\"", "{}{}", "[\"\xFF\"]"})
-        EXPECT_EQ(talk.peer().call(1, "m", params, core::never, 1).error().code, Errc::invalid_argument)
+        EXPECT_EQ(talk.peer().call(1, "m", params, base::never, 1).error().code, Errc::invalid_argument)
             << params;
-    EXPECT_TRUE(talk.peer().call(1, "m", "{\n\"pretty\":\n1}", core::never, 1).has_value());
-    EXPECT_TRUE(talk.peer().call(1, "m", " \n", core::never, 2).has_value()) << "blanks are no params";
+    EXPECT_TRUE(talk.peer().call(1, "m", "{\n\"pretty\":\n1}", base::never, 1).has_value());
+    EXPECT_TRUE(talk.peer().call(1, "m", " \n", base::never, 2).has_value()) << "blanks are no params";
     const std::string all = talk.written();
     EXPECT_EQ(std::ranges::count(all, '\n'), 2);
     EXPECT_NE(all.find(R"("id":2,"method":"m"})"), std::string::npos);
@@ -388,7 +388,7 @@ TEST(Peer, InFlightIsBoundedAndLeavesRoomForNewcomers) {
         ++second;
     EXPECT_EQ(second, 250U);
     EXPECT_NE(talk.call(3, ++token), 0U) << "a newcomer finds room";
-    const auto refused = talk.peer().call(1, "m", "", core::never, ++token);
+    const auto refused = talk.peer().call(1, "m", "", base::never, ++token);
     EXPECT_EQ(refused.error().code, Errc::overflow);
     EXPECT_EQ(refused.error().message,
               "overflow: this hold has 500 requests in flight, and 249 are left for all; wait "
@@ -400,11 +400,11 @@ TEST(Peer, UnsentBytesAreBounded) {
     talk.options.limits.max_unsent_bytes = 1'000'000;
     const std::string params = cat("[\"", std::string(10'000, 'x'), "\"]");
     std::uint64_t token = 0;
-    while (talk.call(1, ++token, core::never, params) != 0) {
+    while (talk.call(1, ++token, base::never, params) != 0) {
     }
     EXPECT_LT(talk.peer().unsent_bytes(), 700'000U);
     EXPECT_GT(talk.peer().unsent_bytes(), 400'000U);
-    EXPECT_NE(talk.call(2, ++token, core::never, params), 0U);
+    EXPECT_NE(talk.call(2, ++token, base::never, params), 0U);
     EXPECT_EQ(talk.peer().notify(1, "n", params).error().code, Errc::overflow);
 }
 
@@ -412,7 +412,7 @@ TEST(Peer, UnsentBytesAreBounded) {
 TEST(Peer, ALoneRequestOvertakesTheQueueOfAnotherHold) {
     Talk talk;
     for (std::uint64_t token = 1; token <= 100'000; ++token)
-        ASSERT_NE(talk.call(1, token, core::Moment(1h)), 0U);
+        ASSERT_NE(talk.call(1, token, base::Moment(1h)), 0U);
     const CallId lone = talk.call(2, 200'000);
     ASSERT_NE(lone, 0U);
     const std::string all = talk.written();
@@ -456,14 +456,14 @@ TEST(Lanes, LargeFramesPayForTheirTurn) {
 TEST(Deadlines, ForgottenOnesLeaveNoTrace) {
     Deadlines deadlines;
     for (std::uint64_t n = 1; n <= 100'000; ++n) {
-        deadlines.add(core::Moment(n), n);
+        deadlines.add(base::Moment(n), n);
         if (n > 10)
             deadlines.forget(n - 10);
     }
-    EXPECT_EQ(deadlines.next(), core::Moment(99'991));
-    EXPECT_EQ(deadlines.take_due(core::Moment(99'990)), 0U);
-    EXPECT_EQ(deadlines.take_due(core::Moment(99'991)), 99'991U);
-    EXPECT_EQ(deadlines.take_due(core::Moment(200'000)), 99'992U);
+    EXPECT_EQ(deadlines.next(), base::Moment(99'991));
+    EXPECT_EQ(deadlines.take_due(base::Moment(99'990)), 0U);
+    EXPECT_EQ(deadlines.take_due(base::Moment(99'991)), 99'991U);
+    EXPECT_EQ(deadlines.take_due(base::Moment(200'000)), 99'992U);
 }
 
 } // namespace

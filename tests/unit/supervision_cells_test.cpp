@@ -2,7 +2,7 @@
 // time, in the words of the effects. Whoever changes the table has to change this list as well, and to mean
 // it.
 #include "core/supervision.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

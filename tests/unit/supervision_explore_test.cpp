@@ -3,7 +3,7 @@
 // checked at each step, and at each state reached the world is left alone to see where it settles. Tables
 // with a single wrong cell must fail the same exploration.
 #include "core/supervision.hpp"
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

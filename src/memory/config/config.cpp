@@ -1,9 +1,9 @@
 #include "memory/config/config.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/fd.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,8 +13,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

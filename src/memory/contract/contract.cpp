@@ -1,10 +1,10 @@
 #include "memory/contract/contract.hpp"
 
-#include "core/json_surrogates.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "memory/contract/contract_call.hpp"
-#include "memory/transfer/methods.hpp"
+#include "memory/contract/contract_transfer.hpp"
 #include "rpc/message_ids.hpp"
 
 #include <algorithm>
@@ -12,8 +12,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 json::object contract_error(int code, std::string_view name, std::string_view message, json::object details) {
     json::object data{{"name", "MemoryError"}, {"code", name}, {"message", message}};
@@ -43,7 +42,7 @@ json::object contract_error(const Error& error) {
 }
 
 std::string error_text(std::string_view raw_id, const json::object& error) {
-    return cat(R"({"jsonrpc":"2.0","id":)", raw_id, R"(,"error":)", core::json_text(error), '}');
+    return cat(R"({"jsonrpc":"2.0","id":)", raw_id, R"(,"error":)", json::json_text(error), '}');
 }
 
 namespace {
@@ -145,7 +144,7 @@ std::string lost_text(std::string_view raw_id) {
 
 void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     boost::system::error_code failed;
-    json::value parsed = core::parse_mended(line, failed);
+    json::value parsed = json::parse_mended(line, failed);
     const auto raw_id = rpc::raw_id_of(line);
     if (failed == json::error::too_deep && raw_id != "null") // JSON, and its sender waits for an answer
         return send_error(peer, raw_id,

@@ -6,7 +6,7 @@
 #include "memory/service/peer.hpp"
 #include "memory/service/service.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <atomic>
 #include <functional>

@@ -1,17 +1,16 @@
 // One call: its parameters and its answer.
 #include "memory/contract/contract_call.hpp"
 
-#include "core/json_sorted.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "json/json_sorted.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "rpc/message.hpp"
 
 #include <algorithm>
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 Contract::Call::Call(Contract& contract, std::shared_ptr<Peer> peer, std::string_view raw_id,
                      bool wants_answer, json::object params)
@@ -31,7 +30,7 @@ Contract::Call::~Call() {
 void Contract::Call::answer(json::value result) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->answer(ticket_, rpc::write_result(raw_id_, core::json_text(result)));
+    peer_->answer(ticket_, rpc::write_result(raw_id_, json::json_text(result)));
 }
 
 void Contract::Call::refuse(json::object error) {
@@ -129,7 +128,7 @@ std::string Contract::Call::json(std::string_view name) {
 
 std::string Contract::Call::name_space() {
     const auto* value = find("namespace");
-    return value != nullptr ? core::sorted_json_text(*value) : "";
+    return value != nullptr ? json::sorted_json_text(*value) : "";
 }
 
 std::string Contract::Call::clean_json(std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory/contract/contract.hpp"
+#include "memory/store/values_json.hpp"
 #include "memory/text/cleaner.hpp"
 
 #include <optional>
@@ -78,11 +79,8 @@ Method find_method(std::string_view name);
 // An error as a line.
 std::string error_text(std::string_view raw_id, const boost::json::object& error);
 
-// Stored values as the contract shows them.
-boost::json::object to_json(const Trace& trace);
-boost::json::object to_json(const StoredObject& object);
-boost::json::object to_json(const Feedback& feedback);
-boost::json::object to_json(const Recalled& recalled);
+// What was recalled, as the contract shows it.
+json::object to_json(const Recalled& recalled);
 
 // Asks the host's model for a summary of a closed episode, when the home is configured so. Nothing waits for
 // it.

@@ -1,7 +1,7 @@
 // core.*, the subscriptions, and the links to the pages.
 #include "memory/contract/contract_call.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/row_reading.hpp"
 
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 namespace holdfast::memory {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -62,7 +60,7 @@ json::array log_loss_warnings(const std::vector<LogLoss>& losses) {
         warnings.push_back(
             {{"code", loss.rows_missing ? "log_cut" : "log_moved"},
              {"keptAs", loss.note},
-             {"message", core::cat(loss.text, ". Remove this note when it is no longer needed")}});
+             {"message", base::cat(loss.text, ". Remove this note when it is no longer needed")}});
     return warnings;
 }
 
@@ -113,7 +111,7 @@ void core_health(const CallPointer& call) {
             warnings.push_back(
                 {{"code", "unreadable_rows"},
                  {"message",
-                  core::cat("the store is damaged: ", unreadable.size(),
+                  base::cat("the store is damaged: ", unreadable.size(),
                             unreadable.size() == 1 ? " place" : " places",
                             " of the table traces, the first at row ", unreadable.front().first,
                             ", cannot be read and will not be found. What to do is said by: holdfast "

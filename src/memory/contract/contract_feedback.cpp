@@ -1,13 +1,12 @@
 // What is said about turns afterwards: feedback, and what a helper of the agent has done.
 #include "memory/contract/contract_writing.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 void subagent_record(const CallPointer& call) {
     auto trace = std::make_shared<Trace>();

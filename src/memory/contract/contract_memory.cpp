@@ -1,15 +1,14 @@
 // memory.* and retrieval.*: what reads traces, and what forgets one.
 #include "memory/contract/contract_reading.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <algorithm>
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

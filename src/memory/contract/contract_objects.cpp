@@ -1,13 +1,12 @@
 // Policies, world models and skills: stored objects that are added, shown, listed and archived.
 #include "memory/contract/contract_reading.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

@@ -1,15 +1,14 @@
 // Sessions and episodes.
 #include "memory/contract/contract_writing.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <vector>
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

@@ -8,8 +8,6 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-
 namespace {
 
 // turn.start does two things at once: it commits the episode, and it recalls. The answer needs both, unless

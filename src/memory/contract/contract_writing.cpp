@@ -1,15 +1,14 @@
 #include "memory/contract/contract_writing.hpp"
 
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <algorithm>
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -21,7 +20,7 @@ std::optional<Refusal> too_long(const Trace& trace) {
     constexpr std::size_t most = (std::size_t{31} << 20) - 2048; // of what the importing side takes
     const auto size = trace.user_text.size() + trace.agent_text.size() + trace.thinking.size() +
                       trace.reflection.size() + trace.tool_calls.size() + trace.meta.size();
-    if (size < most / 8 || core::json_text(to_json(trace)).size() <= most)
+    if (size < most / 8 || json::json_text(to_json(trace)).size() <= most)
         return std::nullopt;
     return Refusal{"invalid_argument", "the turn with its user's text is longer than 30 MiB"};
 }

@@ -1,6 +1,6 @@
 #include "memory/contract/host_calls.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <utility>
@@ -8,8 +8,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "holdfast/result.hpp"
 #include "memory/service/peer.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <functional>
 #include <map>

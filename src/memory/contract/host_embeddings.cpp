@@ -8,8 +8,6 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-
 namespace {
 
 // Where the answer is laid down, for a thread that waits for it and may have left.

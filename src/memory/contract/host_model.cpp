@@ -5,8 +5,6 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-
 namespace {
 
 // More than anybody uses of it is not carried any further: other clients wait for the thread that reads it.

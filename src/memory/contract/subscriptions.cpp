@@ -1,14 +1,12 @@
 // Who hears what: the subscriptions of clients, and what is told to them.
 #include "memory/contract/contract.hpp"
 
-#include "core/json_text.hpp"
+#include "json/json_text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <algorithm>
 
 namespace holdfast::memory {
-
-namespace json = boost::json;
 
 std::string Contract::subscribe(const std::shared_ptr<Peer>& peer, bool logs,
                                 std::vector<std::string> types) {
@@ -77,7 +75,7 @@ void Contract::log(std::string_view level, std::string_view channel, std::string
     const std::lock_guard lock(subscriptions_mutex_);
     const json::object line{{"ts", now_ms()}, {"level", level}, {"channel", channel}, {"msg", message}};
     const auto text =
-        core::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "logs.forward"}, {"params", line}});
+        json::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "logs.forward"}, {"params", line}});
     for (const auto& subscription : subscriptions_)
         if (subscription.logs)
             if (const auto peer = subscription.peer.lock())
@@ -93,7 +91,7 @@ void Contract::notify(std::string_view type, json::object payload) {
     const json::object event{
         {"type", type}, {"ts", now_ms()}, {"seq", ++sequence_}, {"payload", std::move(payload)}};
     const auto message =
-        core::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "events.notify"}, {"params", event}});
+        json::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "events.notify"}, {"params", event}});
     for (const auto& subscription : subscriptions_)
         if (!subscription.logs && (subscription.types.empty() ||
                                    std::ranges::find(subscription.types, type) != subscription.types.end()))

@@ -2,15 +2,14 @@
 // a note of that episode, and found by recall like everything else.
 #include "memory/contract/contract_call.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
 #include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "memory/embed/embedder.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/text/letters.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

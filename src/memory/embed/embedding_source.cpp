@@ -1,6 +1,6 @@
 #include "memory/embed/embedding_source.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <algorithm>
 #include <cmath>

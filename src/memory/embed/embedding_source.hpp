@@ -3,7 +3,7 @@
 
 #include "holdfast/result.hpp"
 
-#include <boost/json/array.hpp>
+#include "json/json.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,10 +1,8 @@
 #include "memory/embed/http_embeddings.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 namespace holdfast::memory {
-
-namespace json = boost::json;
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "memory/embed/http_post.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/fd.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

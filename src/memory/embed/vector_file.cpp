@@ -1,6 +1,6 @@
 #include "memory/embed/vector_file.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/errors.hpp"
 
@@ -53,26 +53,26 @@ VectorFile::VectorFile(VectorFile&& other) noexcept
 Result<VectorFile> VectorFile::open(const std::string& path, const std::string& model) {
     sys::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd)
-        return sys::fail_sys(core::cat("open ", path));
+        return sys::fail_sys(base::cat("open ", path));
     VectorFile file(std::move(fd), path);
     Head head{};
     char named[sizeof head.model] = {};
     std::memcpy(named, model.data(), std::min(model.size(), sizeof named - 1));
     struct stat info {};
     if (::fstat(file.file_.get(), &info) != 0)
-        return sys::fail_sys(core::cat("look at ", path));
+        return sys::fail_sys(base::cat("look at ", path));
     const bool known =
         ::pread(file.file_.get(), &head, sizeof head, 0) == static_cast<ssize_t>(sizeof head) &&
         std::memcmp(head.magic, magic, sizeof magic) == 0 && head.dimension > 0 &&
         head.dimension <= most_dimensions && std::memcmp(head.model, named, sizeof named) == 0;
     if (!known) {
         if (::ftruncate(file.file_.get(), 0) != 0)
-            return sys::fail_sys(core::cat("empty ", path));
+            return sys::fail_sys(base::cat("empty ", path));
         head = {};
         std::memcpy(head.magic, magic, sizeof magic);
         std::memcpy(head.model, named, sizeof named);
         if (::pwrite(file.file_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
-            return sys::fail_sys(core::cat("write ", path));
+            return sys::fail_sys(base::cat("write ", path));
         return file;
     }
     file.dimension_ = head.dimension;
@@ -104,7 +104,7 @@ Result<void> VectorFile::append(std::int64_t row, std::span<const float> vector)
     if (vector.size() > most_dimensions || (dimension_ == 0 && vector.empty()) ||
         (dimension_ != 0 && !vector.empty() && vector.size() != dimension_))
         return fail(Errc::invalid_argument,
-                    core::cat("a vector of ", vector.size(), " numbers among those of ", dimension_));
+                    base::cat("a vector of ", vector.size(), " numbers among those of ", dimension_));
     double sum = 0;
     for (const float value : vector)
         sum += static_cast<double>(value) * static_cast<double>(value);
@@ -113,7 +113,7 @@ Result<void> VectorFile::append(std::int64_t row, std::span<const float> vector)
     if (dimension_ == 0) {
         const auto dimension = static_cast<std::uint32_t>(vector.size());
         if (::pwrite(file_.get(), &dimension, 4, offsetof(Head, dimension)) != 4)
-            return sys::fail_sys(core::cat("write ", path_));
+            return sys::fail_sys(base::cat("write ", path_));
         dimension_ = dimension;
     }
     const auto scale = static_cast<float>(sum > 0 ? 1 / std::sqrt(sum) : 0);
@@ -126,7 +126,7 @@ Result<void> VectorFile::append(std::int64_t row, std::span<const float> vector)
         }
     const auto at = static_cast<off_t>(head_bytes + records_ * record_bytes());
     if (::pwrite(file_.get(), record.data(), record.size(), at) != static_cast<ssize_t>(record.size()))
-        return sys::fail_sys(core::cat("write ", path_));
+        return sys::fail_sys(base::cat("write ", path_));
     ++records_;
     last_row_ = row;
     forgotten_.erase(forgotten_.begin(), forgotten_.upper_bound(row));
@@ -167,11 +167,11 @@ Result<void> VectorFile::clear() {
     const auto fresh_path = path_ + ".tmp";
     sys::Fd fresh(::open(fresh_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!fresh || ::pread(file_.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head))
-        return sys::fail_sys(core::cat("replace ", path_));
+        return sys::fail_sys(base::cat("replace ", path_));
     head.dimension = 0;
     if (::pwrite(fresh.get(), &head, sizeof head, 0) != static_cast<ssize_t>(sizeof head) ||
         ::rename(fresh_path.c_str(), path_.c_str()) != 0)
-        return sys::fail_sys(core::cat("replace ", path_));
+        return sys::fail_sys(base::cat("replace ", path_));
     file_ = std::move(fresh);
     mapped_.reset();
     dimension_ = 0;

@@ -1,7 +1,7 @@
 // Keeping the parts: loading, adding, writing, merging. Searching is in ranked_search.cpp.
 #include "memory/index/ranked_index.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/whole_file.hpp"
@@ -17,7 +17,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

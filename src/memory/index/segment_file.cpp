@@ -1,7 +1,7 @@
 // Segments on disk. Layout, all little-endian: header, dictionary (by term), sessions, times, lengths, lists.
 #include "memory/index/index_part.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "memory/mcp/mcp.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 namespace holdfast::memory {
 

@@ -1,10 +1,8 @@
 #include "memory/mcp/local_call.hpp"
 
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 
 namespace holdfast::memory {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -27,10 +25,10 @@ public:
         if (auto* result = object != nullptr ? object->if_contains("result") : nullptr) {
             answer.result = std::move(*result);
         } else {
-            const auto* error = object != nullptr ? core::object_field(*object, "error") : nullptr;
-            const auto* data = error != nullptr ? core::object_field(*error, "data") : nullptr;
-            answer.code = data != nullptr ? core::text_field(*data, "code") : "internal";
-            answer.message = error != nullptr ? core::text_field(*error, "message") : "there was no answer";
+            const auto* error = object != nullptr ? json::object_field(*object, "error") : nullptr;
+            const auto* data = error != nullptr ? json::object_field(*error, "data") : nullptr;
+            answer.code = data != nullptr ? json::text_field(*data, "code") : "internal";
+            answer.message = error != nullptr ? json::text_field(*error, "message") : "there was no answer";
         }
         done(std::move(answer));
     }

@@ -4,7 +4,7 @@
 
 #include "memory/contract/contract.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <functional>
 #include <string>

@@ -1,9 +1,9 @@
 #include "memory/mcp/mcp.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/json_surrogates.hpp"
-#include "core/json_text.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
+#include "base/text.hpp"
 #include "memory/mcp/batch.hpp"
 #include "memory/mcp/faces.hpp"
 #include "memory/serve/ledger.hpp"
@@ -15,8 +15,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -79,14 +78,14 @@ void discover(Mcp::Request request) {
 // Nothing here changes without being asked, so there is nothing to hear: the subscription is acknowledged
 // with no topic, and stays open as the client wishes.
 void listen(const Mcp::Request& request) {
-    if (core::object_field(request.params, "notifications") == nullptr)
+    if (json::object_field(request.params, "notifications") == nullptr)
         return request.refuse(invalid_params, "notifications must be an object that names what to hear of");
     const auto subscription = cat("{\"", subscription_key, "\":", request.id);
     request.peer->send(
         rpc::write_notification("notifications/subscriptions/acknowledged",
                                 cat(R"({"_meta":)", subscription, R"(},"notifications":{}})")));
     request.answer_text(cat(R"({"resultType":"complete","_meta":)", subscription, ",\"", server_key,
-                            "\":", core::json_text(server_info()), "}}"));
+                            "\":", json::json_text(server_info()), "}}"));
 }
 
 // Every list here is one page, so no cursor was ever given out.
@@ -131,7 +130,7 @@ void Mcp::Request::answer(json::object result) const {
             meta = json::object();
         meta.get_object()[server_key] = server_info();
     }
-    answer_text(core::json_text(result));
+    answer_text(json::json_text(result));
 }
 
 void Mcp::Request::answer_text(std::string_view result) const {
@@ -176,7 +175,7 @@ void Mcp::initialize(const Request& request) {
     const auto* version = request.params.if_contains("protocolVersion");
     if (version == nullptr || !version->is_string())
         return request.refuse(invalid_params, "protocolVersion must be a string");
-    const auto asked = core::text_field(request.params, "protocolVersion");
+    const auto asked = json::text_field(request.params, "protocolVersion");
     const bool known = std::ranges::find(legacy_versions, asked) != legacy_versions.end();
     const std::string agreed(known ? std::string_view(asked) : legacy_versions.front());
     versions_[request.peer.get()] = agreed;
@@ -189,7 +188,7 @@ void Mcp::initialize(const Request& request) {
 
 void Mcp::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
     boost::system::error_code failed;
-    auto parsed = core::parse_mended(line, failed);
+    auto parsed = json::parse_mended(line, failed);
     if (failed) {
         // What is JSON, only nested deeper than is taken, has an id: its sender waits for an answer to that.
         const bool too_deep = failed == json::error::too_deep;
@@ -252,7 +251,7 @@ void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message,
     auto* object = message.if_object();
     const auto* method = object != nullptr ? object->if_contains("method") : nullptr;
     if (method == nullptr || !method->is_string() || request.id == "null" ||
-        core::text_field(*object, "jsonrpc") != "2.0")
+        json::text_field(*object, "jsonrpc") != "2.0")
         return request.refuse(invalid_request, "a request is one JSON object with jsonrpc \"2.0\", a method, "
                                                "and an id that is a string or a number");
     if (auto* params = object->if_contains("params"); params != nullptr && !params->is_null()) {
@@ -261,14 +260,14 @@ void Mcp::handle_message(const std::shared_ptr<Peer>& peer, json::value message,
         request.params = std::move(params->get_object());
     }
     const auto name = std::string_view(method->get_string());
-    if (const auto* meta = core::object_field(request.params, "_meta");
+    if (const auto* meta = json::object_field(request.params, "_meta");
         meta != nullptr && meta->contains(version_key)) {
         request.modern = true;
-        const auto version = core::text_field(*meta, version_key);
+        const auto version = json::text_field(*meta, version_key);
         if (version != modern_version)
             return request.refuse(unsupported_version, cat("protocol version ", version, " is not supported"),
                                   {{"supported", json::array{modern_version}}, {"requested", version}});
-        if (core::object_field(*meta, capabilities_key) == nullptr)
+        if (json::object_field(*meta, capabilities_key) == nullptr)
             return request.refuse(invalid_params, cat("_meta must have ", capabilities_key));
     }
     if (name == "initialize" && !request.modern) {

@@ -8,7 +8,7 @@
 
 #include "memory/contract/contract.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <map>
 #include <string>

@@ -1,10 +1,10 @@
 // Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
 #include "memory/mcp/faces.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/json_text.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
 
 #include <array>
@@ -14,8 +14,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -58,11 +57,11 @@ std::string from_address(std::string_view text) {
             out += text[at];
         }
     }
-    return core::as_utf8(std::move(out));
+    return base::as_utf8(std::move(out));
 }
 
 std::string as_json(const json::value& result) {
-    return core::json_text(result);
+    return json::json_text(result);
 }
 
 std::string trace_in_full(const json::value& result) {
@@ -85,9 +84,9 @@ std::string recent(const json::value& result) {
         episodes != nullptr && episodes->is_array())
         for (const auto& episode : episodes->get_array())
             if (const auto* one = episode.if_object())
-                text += cat(moment_text(core::integer_field(*one, "openedAt")), "  ", episode_prefix,
-                            in_address(core::text_field(*one, "id")), "  ",
-                            cut_text(core::text_field(*one, "title"), 160), '\n');
+                text += cat(moment_text(json::integer_field(*one, "openedAt")), "  ", episode_prefix,
+                            in_address(json::text_field(*one, "id")), "  ",
+                            cut_text(json::text_field(*one, "title"), 160), '\n');
     return text;
 }
 
@@ -119,18 +118,18 @@ std::string cut_text(std::string_view text, std::size_t size) {
 
 std::string trace_text(const json::object& trace, std::size_t each) {
     std::string text =
-        cat('[', core::text_field(trace, "id"), "] ", moment_text(core::integer_field(trace, "ts")), '\n');
-    const bool note = core::text_field(trace, "kind") == "note";
-    if (const auto user = core::text_field(trace, "userText"); !user.empty())
+        cat('[', json::text_field(trace, "id"), "] ", moment_text(json::integer_field(trace, "ts")), '\n');
+    const bool note = json::text_field(trace, "kind") == "note";
+    if (const auto user = json::text_field(trace, "userText"); !user.empty())
         text += cat(note ? "Note: " : "User: ", cut_text(user, each), '\n');
-    if (const auto agent = core::text_field(trace, "agentText"); !agent.empty())
+    if (const auto agent = json::text_field(trace, "agentText"); !agent.empty())
         text += cat("Agent: ", cut_text(agent, each), '\n');
     if (const auto* calls = trace.if_contains("toolCalls");
         calls != nullptr && calls->is_array() && !calls->get_array().empty()) {
         std::string names;
         for (const auto& call : calls->get_array())
             if (const auto* one = call.if_object(); one != nullptr && names.size() <= each)
-                names += cat(' ', core::text_field(*one, "name"));
+                names += cat(' ', json::text_field(*one, "name"));
         text += cat("Tools:", cut_text(names, each), '\n');
     }
     return text;
@@ -163,7 +162,7 @@ json::array resource_templates() {
 void read_resource(Contract& contract, Mcp::Request request) {
     if (const auto* given = request.params.if_contains("uri"); given == nullptr || !given->is_string())
         return request.refuse(-32602, "uri must be a string");
-    auto uri = core::text_field(request.params, "uri");
+    auto uri = json::text_field(request.params, "uri");
     const char* method = nullptr;
     json::object params;
     Show show = as_json;

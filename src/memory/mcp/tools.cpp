@@ -1,8 +1,8 @@
 // The tools. Each is a row of a table: what a host shows, and the call of the contract behind it.
 #include "memory/mcp/faces.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
 
 #include <algorithm>
@@ -12,8 +12,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -96,7 +95,7 @@ struct Work {
                            work.trouble(answer.message);
                    });
     }
-    [[nodiscard]] std::string text(std::string_view name) const { return core::text_field(arguments, name); }
+    [[nodiscard]] std::string text(std::string_view name) const { return json::text_field(arguments, name); }
 };
 
 // While a large import or an index that is built anew is caught up with.
@@ -105,13 +104,13 @@ constexpr std::string_view not_all_yet =
 
 void search(Work work) {
     json::object params{{"query", work.text("query")}, {"topK", 8}};
-    if (const auto limit = core::integer_field(work.arguments, "limit"); limit > 0)
+    if (const auto limit = json::integer_field(work.arguments, "limit"); limit > 0)
         params["topK"] = std::min<std::int64_t>(limit, 25);
     if (const auto session = work.text("session"); !session.empty())
         params["sessionId"] = session;
     std::move(work).call("memory.search", std::move(params), [](const Work& done, const json::value& found) {
         const auto* hits = found.is_object() ? found.get_object().if_contains("hits") : nullptr;
-        const bool cut = found.is_object() && core::bool_field(found.get_object(), "cut");
+        const bool cut = found.is_object() && json::bool_field(found.get_object(), "cut");
         if (hits == nullptr || !hits->is_array() || hits->get_array().empty())
             return done.say(cut ? cat("Nothing was found so far: ", not_all_yet)
                                 : std::string("Nothing was found. Other or fewer words may help."));
@@ -122,11 +121,11 @@ void search(Work work) {
             const auto* one = hit.if_object();
             if (one == nullptr)
                 continue;
-            auto entry = cat("\n[", core::text_field(*one, "refId"), "] ",
-                             moment_text(core::integer_field(*one, "ts")));
-            if (const auto episode = core::text_field(*one, "episodeId"); !episode.empty())
+            auto entry = cat("\n[", json::text_field(*one, "refId"), "] ",
+                             moment_text(json::integer_field(*one, "ts")));
+            if (const auto episode = json::text_field(*one, "episodeId"); !episode.empty())
                 entry += cat(", episode ", episode);
-            entry += cat('\n', cut_text(core::text_field(*one, "snippet"), 700), '\n');
+            entry += cat('\n', cut_text(json::text_field(*one, "snippet"), 700), '\n');
             if (text.size() + entry.size() > result_budget)
                 break;
             text += entry;
@@ -146,11 +145,11 @@ void remember(Work work) {
     json::object params{{"text", work.text("text")}};
     if (const auto session = work.text("session"); !session.empty())
         params["sessionId"] = session;
-    if (const auto tags = core::texts_field(work.arguments, "tags"); !tags.empty())
-        params["tags"] = core::to_array(tags);
+    if (const auto tags = json::texts_field(work.arguments, "tags"); !tags.empty())
+        params["tags"] = json::to_array(tags);
     std::move(work).call("memory.add", std::move(params), [](const Work& done, const json::value& added) {
         done.say(
-            cat("Stored as ", added.is_object() ? core::text_field(added.get_object(), "traceId") : "", "."));
+            cat("Stored as ", added.is_object() ? json::text_field(added.get_object(), "traceId") : "", "."));
     });
 }
 
@@ -168,17 +167,17 @@ void list_episodes(Work work, std::size_t limit = 20) {
             std::size_t shown = 0;
             for (const auto& episode : episodes->get_array()) {
                 if (const auto* one = episode.if_object())
-                    text += cat("\n[", core::text_field(*one, "id"), "] ",
-                                moment_text(core::integer_field(*one, "openedAt")), ", ",
-                                core::integer_field(*one, "turns"),
-                                " turns: ", cut_text(core::text_field(*one, "title"), 160));
+                    text += cat("\n[", json::text_field(*one, "id"), "] ",
+                                moment_text(json::integer_field(*one, "openedAt")), ", ",
+                                json::integer_field(*one, "turns"),
+                                " turns: ", cut_text(json::text_field(*one, "title"), 160));
                 // Ids as long as they may be do not all fit. Where to go on is known at the end of a page, so
                 // it is asked for one of as many as fit.
                 if (text.size() > result_budget && shown > 0)
                     return list_episodes(done, shown);
                 ++shown;
             }
-            if (const auto next = core::text_field(*object, "next"); !next.empty())
+            if (const auto next = json::text_field(*object, "next"); !next.empty())
                 text += cat("\n\nEarlier ones: before = \"", next, "\"");
             done.say(std::move(text));
         });
@@ -188,7 +187,7 @@ void recall_timeline(Work work) {
     const auto episode = work.text("episode");
     if (episode.empty())
         return list_episodes(std::move(work));
-    const auto after = core::unsigned_field(work.arguments, "after");
+    const auto after = json::unsigned_field(work.arguments, "after");
     // As many turns as could fit: what is long is not read for the sake of its beginning.
     std::move(work).call("memory.timeline", {{"episodeId", episode}, {"limit", 100}, {"skip", after}},
                          [after](const Work& done, const json::value& found) {
@@ -269,7 +268,7 @@ void make_whole(json::object& arguments, const json::object& input) {
         const auto* property = input.at("properties").get_object().if_contains(member.key());
         const auto* real = member.value().if_double();
         if (property != nullptr && real != nullptr && std::abs(*real) <= 9e15 && std::trunc(*real) == *real &&
-            core::text_field(property->get_object(), "type") == "integer")
+            json::text_field(property->get_object(), "type") == "integer")
             member.value() = static_cast<std::int64_t>(*real);
     }
 }
@@ -286,7 +285,7 @@ std::optional<std::string> wrong(const json::object& arguments, const json::obje
         if (property == nullptr)
             return cat("there is no argument ", std::string_view(member.key()));
         const auto& rules = property->get_object();
-        const auto type = core::text_field(rules, "type");
+        const auto type = json::text_field(rules, "type");
         const auto& value = member.value();
         if (value.is_null())
             continue;
@@ -295,8 +294,8 @@ std::optional<std::string> wrong(const json::object& arguments, const json::obje
         if (type == "integer" && !value.is_int64())
             return cat(std::string_view(member.key()), " must be a whole number");
         if (type == "integer" &&
-            (value.get_int64() < core::integer_field(rules, "minimum") ||
-             (rules.contains("maximum") && value.get_int64() > core::integer_field(rules, "maximum"))))
+            (value.get_int64() < json::integer_field(rules, "minimum") ||
+             (rules.contains("maximum") && value.get_int64() > json::integer_field(rules, "maximum"))))
             return cat(std::string_view(member.key()), " is out of range");
         if (type == "array" &&
             (!value.is_array() || !std::ranges::all_of(value.get_array(), &json::value::is_string)))
@@ -327,7 +326,7 @@ json::array tool_list() {
 }
 
 void call_tool(Contract& contract, Mcp::Request request) {
-    const auto name = core::text_field(request.params, "name");
+    const auto name = json::text_field(request.params, "name");
     const auto tool = std::ranges::find(tools, name, &Tool::name);
     if (tool == tools.end())
         return request.refuse(-32602, cat("there is no tool \"", name, "\""));

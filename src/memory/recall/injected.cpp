@@ -1,12 +1,12 @@
 // The block for the prompt. Everything in it was written by others, ids and titles included.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/text/dates.hpp"
 #include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Keeping the ranked index in step with the store.
 #include "memory/recall/recall.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <algorithm>
@@ -170,9 +170,9 @@ bool Recall::pass_over(const Error& why) {
 void Recall::name_unreadable(std::string_view table, std::int64_t first, std::int64_t last,
                              const Error& why) {
     constexpr std::size_t most_named = 1000;
-    const auto rows = last >= none_after ? core::cat("rows from ", first, " on")
-                      : first == last    ? core::cat("row ", first)
-                                         : core::cat("rows ", first, " to ", last);
+    const auto rows = last >= none_after ? base::cat("rows from ", first, " on")
+                      : first == last    ? base::cat("row ", first)
+                                         : base::cat("rows ", first, " to ", last);
     std::string meaning = "cannot be read and will not be found";
     const std::lock_guard lock(unreadable_mutex_);
     if (table == "traces") {
@@ -184,7 +184,7 @@ void Recall::name_unreadable(std::string_view table, std::int64_t first, std::in
     } else {
         // Of what traces stand in, one line: their rows come up one by one, search after search.
         const bool beside = table == "sessions" || table == "episodes";
-        auto name = beside ? std::string(table) : core::cat(table, ' ', rows);
+        auto name = beside ? std::string(table) : base::cat(table, ' ', rows);
         if (std::ranges::find(named_elsewhere_, name) != named_elsewhere_.end() ||
             named_elsewhere_.size() == most_named)
             return;
@@ -206,7 +206,7 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     if (!reader)
         return std::unexpected(std::move(reader.error()));
     auto rows = (*reader)->prepare(
-        core::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
+        base::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
                   " FROM traces WHERE row>=?1 ORDER BY row LIMIT ",
                   limit));
     if (!rows)
@@ -231,7 +231,7 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
             return any;
         any = true;
         last = (*rows)->integer(0);
-        text = core::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
+        text = base::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
                          searched_details((*rows)->text(5), (*rows)->text(6), (*rows)->text(7)));
         terms.clear();
         document_terms(analyzer, text, (*rows)->integer(2), terms);

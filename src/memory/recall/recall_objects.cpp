@@ -1,7 +1,7 @@
 // Policies, world models and skills: finding them, and their places among the traces.
 #include "memory/recall/recall.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/rows.hpp"
 #include "memory/text/letters.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 // They are few: their index is made whole when one of them has changed.
 struct Recall::ObjectIndex {

@@ -1,7 +1,7 @@
 // Searching: candidates from the index, their rows from the store, one ranking.
 #include "memory/recall/recall.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/row_reading.hpp"
 #include "memory/store/rows.hpp"
@@ -14,7 +14,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The text side of recall: terms of questions and documents, snippets.
 #include "memory/recall/recall.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/text/dates.hpp"
 #include "memory/text/letters.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,9 +1,9 @@
 #include "memory/serve/attach_socket.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,8 +18,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 

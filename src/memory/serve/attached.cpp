@@ -1,6 +1,6 @@
 #include "memory/serve/attached.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/clock.hpp"
 
 #include <poll.h>

@@ -1,12 +1,12 @@
 #include "memory/serve/home_slot.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/serve/start_report.hpp"
 #include "slot/contender.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 HomeSlot::HomeSlot(std::string home, std::vector<std::string> argv, int cancel_fd)
     : home_(std::move(home))

@@ -1,7 +1,7 @@
 // The input side and the books; the output side is in ledger_out.cpp.
 #include "memory/serve/ledger_shared.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>
@@ -93,13 +93,13 @@ Result<Ledger> Ledger::open(LedgerFiles files) {
 
 Result<void> Ledger::recover() {
     const auto broken = [](const char* what) {
-        return fail(Errc::protocol, core::cat("the shared memory of a client is broken: ", what));
+        return fail(Errc::protocol, base::cat("the shared memory of a client is broken: ", what));
     };
     if (shared_->version == 0)
         shared_->version = Shared::current_version;
     if (shared_->version != Shared::current_version)
         return fail(Errc::protocol,
-                    core::cat("a client has shared memory of version ", shared_->version.load(),
+                    base::cat("a client has shared memory of version ", shared_->version.load(),
                               "; this is version ", Shared::current_version));
     InputWord input(shared_->input);
     const std::uint32_t limit = shared_->read_limit;

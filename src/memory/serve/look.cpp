@@ -1,7 +1,7 @@
 #include "memory/serve/look.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/text.hpp"
+#include "json/json_fields.hpp"
+#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "memory/contract/contract.hpp"
 #include "memory/serve/home_slot.hpp"
@@ -20,8 +20,7 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -52,8 +51,8 @@ std::optional<json::object> ask_owner(const std::string& home) {
             return std::nullopt;
         text.append(chunk.data(), static_cast<std::size_t>(got));
     }
-    const auto message = core::parse_object(text);
-    const auto* health = message ? core::object_field(*message, "result") : nullptr;
+    const auto message = json::parse_object(text);
+    const auto* health = message ? json::object_field(*message, "result") : nullptr;
     return health != nullptr ? std::optional(*health) : std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 
 #include "holdfast/result.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "memory/serve/owner.hpp"
 
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "sys/errors.hpp"
@@ -18,7 +18,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 Owner::Owner(const RunOptions& options, HomeSlot& slot, StartReport& report, LedgerFiles files, int cancel_fd)
     : options_(options)
@@ -264,7 +264,7 @@ void Owner::listen() {
     listen_at_ms_ = monotonic_ms() + check_every_ms;
     if (!std::exchange(listening_failed_, true))
         std::fprintf(stderr, "holdfast-memory: further processes will wait instead of sharing: %s\n",
-                     core::printable(listener.error().message).c_str());
+                     base::printable(listener.error().message).c_str());
 }
 
 void Owner::tell_attached() {

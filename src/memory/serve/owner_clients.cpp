@@ -1,8 +1,8 @@
 // How clients come, are served to their end, and go.
 #include "memory/serve/owner.hpp"
 
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -76,7 +76,7 @@ void Owner::admit(Guest& guest) {
     files.outbox = std::move(descriptors[3]);
     auto ledger = Ledger::open(std::move(files));
     if (!ledger) {
-        std::fprintf(stderr, "holdfast-memory: %s\n", core::printable(ledger.error().message).c_str());
+        std::fprintf(stderr, "holdfast-memory: %s\n", base::printable(ledger.error().message).c_str());
         (void)send_packet(guest.connection.get(), "done 1");
         return;
     }

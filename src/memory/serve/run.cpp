@@ -1,6 +1,6 @@
 #include "memory/serve/run.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/serve/attached.hpp"
 #include "memory/serve/owner.hpp"
 #include "sys/clock.hpp"
@@ -17,7 +17,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

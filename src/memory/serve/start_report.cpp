@@ -1,8 +1,8 @@
 #include "memory/serve/start_report.hpp"
 
-#include "core/printable.hpp"
-#include "core/progress_line.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/progress_line.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/notify.hpp"
 #include "sys/terminal.hpp"
@@ -14,7 +14,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -89,8 +89,8 @@ void StartReport::tell_person(const Progress& progress) {
     const bool over = progress.phase == Phase::ready || progress.phase == Phase::failed;
     bar_stands_ = !over;
     const auto line =
-        over ? cat("\r\033[Kmemory: ", core::printable(sentence(progress)), '\n')
-             : cat("\r\033[K", core::progress_line("memory", progress.done, progress.total,
+        over ? cat("\r\033[Kmemory: ", base::printable(sentence(progress)), '\n')
+             : cat("\r\033[K", base::progress_line("memory", progress.done, progress.total,
                                                    sentence(progress), sys::terminal_columns(STDERR_FILENO)));
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);

@@ -1,6 +1,6 @@
 #include "memory/serve/stopped_owner.hpp"
 
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 #include "holdfast/slot.hpp"
 #include "memory/serve/home_slot.hpp"
 #include "memory/store/ids.hpp"
@@ -38,15 +38,15 @@ void StoppedOwner::look() {
             stderr,
             "holdfast-memory: process %d, which owns %s, was stopped; it was continued, since others "
             "wait for it\n",
-            slot->owner_pid, core::printable(home_).c_str());
+            slot->owner_pid, base::printable(home_).c_str());
     if (woken)
         return;
     refused_epoch_ = slot->epoch;
     std::fprintf(stderr,
                  "holdfast-memory: process %d, which owns %s, is stopped and cannot be continued from here "
                  "(%s); as its user: kill -CONT %d\n",
-                 slot->owner_pid, core::printable(home_).c_str(),
-                 core::printable(woken.error().message).c_str(), slot->owner_pid);
+                 slot->owner_pid, base::printable(home_).c_str(),
+                 base::printable(woken.error().message).c_str(), slot->owner_pid);
 }
 
 } // namespace holdfast::memory

@@ -1,7 +1,7 @@
 #include "memory/service/service.hpp"
 
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/embed/http_embeddings.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/errors.hpp"
@@ -14,7 +14,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 
@@ -103,8 +103,8 @@ Result<void> Service::open_store() {
             stderr,
             "holdfast-memory: the database was corrupt; it is kept as %s, and a new one was begun. What can "
             "still be read is brought over by: holdfast memory import %s --home %s\n",
-            core::printable((*store)->set_aside()).c_str(), core::printable((*store)->set_aside()).c_str(),
-            core::printable(paths_.home).c_str());
+            base::printable((*store)->set_aside()).c_str(), base::printable((*store)->set_aside()).c_str(),
+            base::printable(paths_.home).c_str());
     if (auto back = bring_back_rows(**store); !back)
         return back;
     auto recall = Recall::open(**store, paths_.index, telling);
@@ -141,7 +141,7 @@ Result<void> Service::bring_back_rows(Store& store) {
             stderr,
             "holdfast-memory: what an earlier owner saved when its write-ahead log was cut is stored "
             "again: %lld changes (%s)\n",
-            static_cast<long long>(*changes), core::printable(path).c_str());
+            static_cast<long long>(*changes), base::printable(path).c_str());
     }
     return {};
 }

@@ -1,5 +1,5 @@
 // What can be verified of a store, and repaired: its index of words is made from the text alone.
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/row_reading.hpp"
 #include "memory/store/schema.hpp"
 #include "memory/store/store.hpp"
@@ -8,7 +8,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

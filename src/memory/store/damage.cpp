@@ -1,6 +1,6 @@
 #include "memory/store/damage.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/state_row.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::int64_t top_by_size(Database& database) {
 
 std::int64_t top_row(Database& database, std::string_view table) {
     const auto state = read_state(database);
-    const auto end = database.scalar(core::cat("SELECT max(row) FROM ", table));
+    const auto end = database.scalar(base::cat("SELECT max(row) FROM ", table));
     if (!state && !end)
         return top_by_size(database);
     return std::max(state ? counted(*state, table) : 0, end.value_or(0));

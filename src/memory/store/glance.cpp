@@ -1,6 +1,6 @@
 #include "memory/store/glance.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/state_row.hpp"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ namespace holdfast::memory {
 Result<Glance> glance_at_store(const std::string& path) {
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0)
-        return fail(errno == ENOENT ? Errc::not_found : Errc::io, core::cat("there is no database at ", path),
+        return fail(errno == ENOENT ? Errc::not_found : Errc::io, base::cat("there is no database at ", path),
                     errno);
     Glance glance;
     glance.bytes = static_cast<std::uint64_t>(file.st_size);
@@ -20,7 +20,7 @@ Result<Glance> glance_at_store(const std::string& path) {
         glance.log_bytes = static_cast<std::uint64_t>(file.st_size);
     if (glance.bytes == 0 && glance.log_bytes > 0) // opened, it would lose its log
         return fail(Errc::io,
-                    core::cat("the database ", path, " is corrupt: it is empty, and its log is not"),
+                    base::cat("the database ", path, " is corrupt: it is empty, and its log is not"),
                     EUCLEAN);
     // Without a log SQLite would make an empty one.
     auto database =

@@ -1,6 +1,6 @@
 #include "memory/store/log_loss.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/aside.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -19,7 +19,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "memory/store/log_watch.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <sqlite3.h>
@@ -46,11 +46,11 @@ Result<void> LogWatch::attach(Database& database, sys::Fd log, std::string path)
     volatile void* region = nullptr;
     struct stat info {};
     if (!log || ::fstat(log.get(), &info) != 0)
-        return sys::fail_sys(core::cat("open ", path));
+        return sys::fail_sys(base::cat("open ", path));
     if (::sqlite3_file_control(database.raw(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
         file->pMethods->iVersion < 2 ||
         file->pMethods->xShmMap(file, 0, index_region_bytes, 0, &region) != SQLITE_OK || region == nullptr)
-        return fail(Errc::io, core::cat("the index of ", path, " cannot be read"), 0);
+        return fail(Errc::io, base::cat("the index of ", path, " cannot be read"), 0);
     log_ = std::move(log);
     path_ = std::move(path);
     device_ = info.st_dev;

@@ -1,6 +1,6 @@
 #include "memory/store/namespaces.hpp"
 
-#include "core/json_sorted.hpp"
+#include "json/json_sorted.hpp"
 #include "memory/store/row_reading.hpp"
 
 namespace holdfast::memory {
@@ -23,7 +23,7 @@ Result<void> sort_all(Database& database) {
         auto value = boost::json::parse(one.text, failed, {}, boost::json::parse_options{.max_depth = 200});
         if (failed)
             continue;
-        const auto sorted = core::sorted_json_text(std::move(value));
+        const auto sorted = json::sorted_json_text(std::move(value));
         if (sorted == one.text)
             continue;
         if (auto done = (*put)->bind(1, one.row).bind(2, sorted).run(); !done)

@@ -1,7 +1,7 @@
 // Policies, world models and skills: three tables of one shape.
 #include "memory/store/rows.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/row_reading.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

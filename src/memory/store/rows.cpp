@@ -1,7 +1,7 @@
 // Sessions, episodes, traces and feedback as rows.
 #include "memory/store/rows.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/row_reading.hpp"
 #include "memory/text/list_words.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

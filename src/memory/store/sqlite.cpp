@@ -1,6 +1,6 @@
 #include "memory/store/sqlite.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/list_index.hpp"
 
 #include <sqlite3.h>
@@ -11,7 +11,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

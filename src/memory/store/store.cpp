@@ -1,7 +1,7 @@
 // The writer, the checkpoints and the readers of an open store.
 #include "memory/store/store.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/state_row.hpp"
 
 #include <sqlite3.h>
@@ -12,7 +12,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 Store::~Store() {
     close();

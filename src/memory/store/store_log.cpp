@@ -1,11 +1,11 @@
 // A store whose write-ahead log is not what was written.
 #include "memory/store/store.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 std::string Store::log_loss() const {
     const std::lock_guard lock(loss_mutex_);

@@ -1,7 +1,7 @@
 // Opening: phases told as they happen, a corrupt file kept aside, the epoch raised.
 #include "memory/store/store.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/aside.hpp"
 #include "memory/store/namespaces.hpp"
 #include "memory/store/schema.hpp"
@@ -15,7 +15,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 std::string_view name_of(Phase phase) noexcept {
     switch (phase) {

@@ -1,6 +1,6 @@
 #include "memory/store/unsaved.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/row_reading.hpp"
 
 #include <sqlite3.h>
@@ -9,7 +9,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 void Unsaved::watch(Database& writer) {
     ::sqlite3_update_hook(

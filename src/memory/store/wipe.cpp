@@ -1,6 +1,6 @@
 #include "memory/store/wipe.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <sqlite3.h>
 
@@ -8,7 +8,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

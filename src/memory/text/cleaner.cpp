@@ -5,8 +5,6 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-
 namespace {
 
 // `name`: the member it stands under; what is in a list stands under the list's name.

@@ -1,7 +1,7 @@
 // Secrets out of everything that is to be stored, text or JSON, when the home is configured so.
 #pragma once
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <string>
 #include <string_view>

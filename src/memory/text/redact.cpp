@@ -1,6 +1,6 @@
 #include "memory/text/redact.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/text/command_secrets.hpp"
 #include "memory/text/hidden_letters.hpp"
 #include "memory/text/secret_shapes.hpp"
@@ -13,7 +13,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

@@ -1,12 +1,12 @@
 #include "memory/transfer/bridge.hpp"
 
-#include "core/json_exact.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "json/json_exact.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/transfer/records.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -20,8 +20,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -130,8 +129,8 @@ std::string_view text_of(sqlite3_stmt* row, int column) {
 
 json::value parsed(std::string_view text) {
     boost::system::error_code failed;
-    auto value = core::parse_exact(text, failed);
-    return failed ? json::value(core::as_utf8(std::string(text))) : value;
+    auto value = json::parse_exact(text, failed);
+    return failed ? json::value(base::as_utf8(std::string(text))) : value;
 }
 
 // `bytes_are_text`: in a column that has its place here. Elsewhere they are vectors, and left out.
@@ -149,7 +148,7 @@ json::value value_of(sqlite3_stmt* row, int column, bool as_json, bool bytes_are
         [[fallthrough]];
     case SQLITE_TEXT:
         return as_json ? parsed(text_of(row, column))
-                       : json::value(core::as_utf8(std::string(text_of(row, column))));
+                       : json::value(base::as_utf8(std::string(text_of(row, column))));
     default:
         return nullptr;
     }

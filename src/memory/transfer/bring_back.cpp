@@ -1,9 +1,9 @@
 // What an owner saved when its write-ahead log was cut, into the store again.
 #include "memory/transfer/records.hpp"
 
-#include "core/json_exact.hpp"
-#include "core/json_fields.hpp"
-#include "core/text.hpp"
+#include "json/json_exact.hpp"
+#include "json/json_fields.hpp"
+#include "base/text.hpp"
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
@@ -16,8 +16,6 @@
 
 namespace holdfast::memory {
 
-namespace json = boost::json;
-
 namespace {
 
 constexpr std::size_t lines_at_once = 1000;
@@ -29,12 +27,12 @@ Result<std::int64_t> store_lines(Store& store, const std::vector<std::string>& l
         changes = 0; // a batch that failed runs again
         for (const auto& line : lines) {
             boost::system::error_code failed;
-            const auto record = core::parse_exact(line, failed);
+            const auto record = json::parse_exact(line, failed);
             if (failed || !record.is_object())
                 continue;
             const auto& saved = record.get_object();
-            if (core::text_field(saved, "type") == "forget") {
-                auto gone = delete_trace(context, core::text_field(saved, "id"));
+            if (json::text_field(saved, "type") == "forget") {
+                auto gone = delete_trace(context, json::text_field(saved, "id"));
                 if (!gone)
                     return std::unexpected(std::move(gone.error()));
                 changes += *gone ? 1 : 0;
@@ -57,7 +55,7 @@ Result<std::int64_t> store_lines(Store& store, const std::vector<std::string>& l
 Result<std::int64_t> bring_back_rows(Store& store, const std::string& path) {
     const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
-        return sys::fail_sys(core::cat("open ", path));
+        return sys::fail_sys(base::cat("open ", path));
     std::int64_t changes = 0;
     std::string buffer;
     std::vector<std::string> lines;
@@ -67,7 +65,7 @@ Result<std::int64_t> bring_back_rows(Store& store, const std::string& path) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return sys::fail_sys(core::cat("read ", path));
+            return sys::fail_sys(base::cat("read ", path));
         buffer.append(chunk.data(), static_cast<std::size_t>(n));
         for (std::size_t end = 0; (end = buffer.find('\n')) != buffer.npos; buffer.erase(0, end + 1))
             lines.push_back(buffer.substr(0, end));

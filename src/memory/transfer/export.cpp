@@ -1,11 +1,11 @@
 // The store into lines.
 #include "memory/transfer/records.hpp"
+#include "memory/store/values_json.hpp"
 
-#include "core/json_exact.hpp"
-#include "core/json_text.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
-#include "memory/contract/contract_call.hpp"
+#include "json/json_exact.hpp"
+#include "json/json_text.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/store/damage.hpp"
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
@@ -16,8 +16,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -55,7 +54,7 @@ json::value parsed(std::string_view text) {
     if (text.empty())
         return nullptr;
     boost::system::error_code failed;
-    auto value = core::parse_exact(text, failed);
+    auto value = json::parse_exact(text, failed);
     return failed ? json::value(text) : value;
 }
 
@@ -155,15 +154,15 @@ public:
     // A line that is whole, and that an import takes.
     Result<void> add(std::size_t kind, std::int64_t row, json::object line) {
         drop_empty(line);
-        auto text = core::json_text(line);
+        auto text = json::json_text(line);
         bool changed = false;
-        if (!core::is_utf8(text)) {
+        if (!base::is_utf8(text)) {
             if (!leaves_out())
                 return damaged(kind, row, "it has bytes that are not UTF-8");
             name(kind, {"", row, row, false, not_utf8});
-            text = core::as_utf8(std::move(text));
+            text = base::as_utf8(std::move(text));
             boost::system::error_code failed;
-            if (auto mended = core::parse_exact(text, failed); !failed && mended.is_object())
+            if (auto mended = json::parse_exact(text, failed); !failed && mended.is_object())
                 line = std::move(mended.get_object());
             changed = true;
         }
@@ -180,7 +179,7 @@ public:
         }
         if (!reason.empty())
             return damaged(kind, row, reason);
-        page_.lines += changed ? core::json_text(line) : text;
+        page_.lines += changed ? json::json_text(line) : text;
         page_.lines += '\n';
         ++page_.count;
         return {};
@@ -374,7 +373,7 @@ Result<SavedRows> save_unsaved(Database& database, const Unsaved& unsaved, int f
         const auto there = find_trace(database, id);
         if (there && *there)
             continue; // brought in again since: it is one of the rows
-        page.lines += cat(core::json_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
+        page.lines += cat(json::json_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
         ++page.count;
     }
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

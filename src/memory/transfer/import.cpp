@@ -1,8 +1,8 @@
 // Records into the store.
 #include "memory/transfer/records.hpp"
 
-#include "core/json_sorted.hpp"
-#include "core/text.hpp"
+#include "json/json_sorted.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
 
@@ -12,8 +12,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -53,7 +52,7 @@ public:
     // As it is stored and compared; empty when absent.
     std::string name_space() {
         const auto* value = find("namespace");
-        return value != nullptr ? core::sorted_json_text(*value) : "";
+        return value != nullptr ? json::sorted_json_text(*value) : "";
     }
     // JSON as text, without secrets; empty when absent.
     std::string json(std::string_view name, const Cleaner& clean) {

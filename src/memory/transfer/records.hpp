@@ -9,7 +9,7 @@
 #include "memory/store/store.hpp"
 #include "memory/text/cleaner.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "memory/viewer/http_server.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "sys/errors.hpp"
 
@@ -18,7 +18,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
+using base::cat;
 
 namespace {
 

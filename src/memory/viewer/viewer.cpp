@@ -1,12 +1,12 @@
 #include "memory/viewer/viewer.hpp"
 
-#include "core/json_fields.hpp"
-#include "core/json_surrogates.hpp"
-#include "core/json_text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
 #include "core/page_sessions.hpp"
-#include "core/sha256.hpp"
-#include "core/printable.hpp"
-#include "core/text.hpp"
+#include "base/sha256.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
@@ -24,8 +24,7 @@
 
 namespace holdfast::memory {
 
-using core::cat;
-namespace json = boost::json;
+using base::cat;
 
 namespace {
 
@@ -52,7 +51,7 @@ constexpr std::array<std::string_view, 16> allowed = {"core.health",
                                                       "skill.list"};
 
 HttpResponse as_json(json::object body, int status = 200) {
-    return {.status = status, .body = core::json_text(body)};
+    return {.status = status, .body = json::json_text(body)};
 }
 
 HttpResponse refused(int status, std::string_view code, std::string_view message) {
@@ -157,7 +156,7 @@ public:
     void more(Sink sink) override {
         auto ask = [&desk = desk_, sink = std::move(sink)] {
             call_local(desk.contract(), "core.health", {}, "", [sink](LocalAnswer answer) {
-                sink(core::json_text(answer.ok() ? answer.result : json::value(nullptr)) + "\n",
+                sink(json::json_text(answer.ok() ? answer.result : json::value(nullptr)) + "\n",
                      AfterPiece::more);
             });
         };
@@ -235,7 +234,7 @@ public:
         : desk_(desk) {
         const auto trouble = begin(port);
         if (!trouble.empty())
-            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", core::printable(trouble).c_str());
+            std::fprintf(stderr, "holdfast-memory: no viewer: %s\n", base::printable(trouble).c_str());
     }
     ~Viewer() override {
         desk_.contract().serve_pages(nullptr);
@@ -346,9 +345,9 @@ private:
     }
 
     HttpResponse prove(const HttpRequest& request) {
-        const auto object = core::parse_object(request.body);
+        const auto object = json::parse_object(request.body);
         const auto proof =
-            object ? sessions_->prove(core::text_field(*object, "id"), core::text_field(*object, "nonce"))
+            object ? sessions_->prove(json::text_field(*object, "id"), json::text_field(*object, "nonce"))
                    : std::nullopt;
         return proof ? as_json({{"result", {{"nonce", proof->nonce}, {"proof", proof->mac}}}}) : unknown();
     }
@@ -365,9 +364,9 @@ private:
 
     void call(const HttpRequest& request, Respond respond) {
         boost::system::error_code failed;
-        auto parsed = core::parse_mended(request.body, failed, 64);
+        auto parsed = json::parse_mended(request.body, failed, 64);
         auto* object = failed ? nullptr : parsed.if_object();
-        const auto method = object != nullptr ? core::text_field(*object, "method") : std::string();
+        const auto method = object != nullptr ? json::text_field(*object, "method") : std::string();
         if (std::ranges::find(allowed, method) == allowed.end())
             return respond(refused(400, "method", "this is not for pages"));
         json::object params;
@@ -393,7 +392,7 @@ private:
         const auto word = std::string_view(request.path).substr(std::string_view("/export/").size());
         const auto now = monotonic_ms();
         const auto found = std::ranges::find_if(downloads_, [&](const Download& download) {
-            return download.until_ms > now && core::same_secret(word, download.word);
+            return download.until_ms > now && base::same_secret(word, download.word);
         });
         if (request.method != "GET" || found == downloads_.end()) {
             respond({.status = 403,

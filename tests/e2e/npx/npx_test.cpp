@@ -2,7 +2,7 @@
 #include "harness/eventually.hpp"
 #include "keep/fixture.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <filesystem>
 

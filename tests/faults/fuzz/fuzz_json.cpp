@@ -2,7 +2,7 @@
 // what is quoted can be read again.
 #include "expect.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "rpc/message.hpp"
 
 #include <boost/json/src.hpp>

@@ -2,7 +2,7 @@
 // call is answered exactly once, what is written is always well-formed, and memory stays within the bounds.
 #include "expect.hpp"
 
-#include "rpc/json_scan.hpp"
+#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
 
 #include <map>
@@ -58,7 +58,7 @@ struct Conversation {
     Events events;
     Peer peer;
     FrameReader written;
-    core::Moment now{1000};
+    base::Moment now{1000};
     std::uint64_t token = 0;
 
     explicit Conversation(PeerOptions options)
@@ -67,7 +67,7 @@ struct Conversation {
         events.peer = &peer;
     }
 
-    void call(HoldTag hold, std::string_view params, core::Moment deadline) {
+    void call(HoldTag hold, std::string_view params, base::Moment deadline) {
         events.open[++token] = 1; // before: nothing may be answered that is not open
         if (!peer.call(hold, "m", params, deadline, token))
             events.open.erase(token);
@@ -133,13 +133,13 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         const HoldTag hold = 1 + number % 3;
         switch (action % 12) {
         case 0:
-            talk.call(hold, "{}", core::never);
+            talk.call(hold, "{}", base::never);
             break;
         case 1:
-            talk.call(hold, "[1,\n2]", talk.now + core::Moment(number));
+            talk.call(hold, "[1,\n2]", talk.now + base::Moment(number));
             break;
         case 2:
-            talk.call(hold, input.bytes(number), core::never);
+            talk.call(hold, input.bytes(number), base::never);
             break;
         case 3:
             static_cast<void>(talk.peer.notify(hold, "note", "{}"));
@@ -160,7 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
             talk.read(number * 4);
             break;
         case 8:
-            talk.now += core::Moment(number * 10000);
+            talk.now += base::Moment(number * 10000);
             talk.peer.expire(talk.now);
             FUZZ_EXPECT(talk.peer.next_deadline() > talk.now);
             break;

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/child.hpp"
 #include "harness/pidfd.hpp"
 #include "harness/temp_dir.hpp"
@@ -20,8 +20,8 @@ constexpr int all_done = 0;
 
 void map_user(uid_t uid, gid_t gid) {
     (void)harness::write_file("/proc/self/setgroups", "deny");
-    (void)harness::write_file("/proc/self/uid_map", core::cat("0 ", uid, " 1"));
-    (void)harness::write_file("/proc/self/gid_map", core::cat("0 ", gid, " 1"));
+    (void)harness::write_file("/proc/self/uid_map", base::cat("0 ", uid, " 1"));
+    (void)harness::write_file("/proc/self/gid_map", base::cat("0 ", gid, " 1"));
 }
 
 // PID 1 of the new namespace.
@@ -73,20 +73,20 @@ void Scenario::report(const std::string& line) const {
 bool Scenario::check(bool condition, const std::string& what) {
     report("check\n");
     if (!condition)
-        report(core::cat("fail ", what, '\n'));
+        report(base::cat("fail ", what, '\n'));
     return condition;
 }
 
 void Scenario::note(const std::string& name, long long value) {
-    report(core::cat("note ", name, '=', value, '\n'));
+    report(base::cat("note ", name, '=', value, '\n'));
 }
 
 std::string Report::text() const {
-    std::string out = core::cat(checks, " checks, ", failures.size(), " failed\n");
+    std::string out = base::cat(checks, " checks, ", failures.size(), " failed\n");
     for (const auto& failure : failures)
-        out += core::cat("failed: ", failure, '\n');
+        out += base::cat("failed: ", failure, '\n');
     for (const auto& [name, value] : notes)
-        out += core::cat(name, " = ", value, '\n');
+        out += base::cat(name, " = ", value, '\n');
     return out;
 }
 
@@ -111,7 +111,7 @@ Result<Report> run(const Options& options, const std::function<void(Scenario&)>&
     if (init < 0 && errno == EPERM && !options.user_namespace)
         init = clone_with(true);
     if (init < 0)
-        return fail(Errc::unsupported, core::cat("no PID namespace here: ", sys::describe_errno(errno)),
+        return fail(Errc::unsupported, base::cat("no PID namespace here: ", sys::describe_errno(errno)),
                     errno);
     const sys::Fd pidfd(raw_pidfd);
     to_outside.reset();
@@ -126,12 +126,12 @@ Result<Report> run(const Options& options, const std::function<void(Scenario&)>&
             return sys::fail_sys("waitid for the namespace");
     if (!text)
         return fail(Errc::timed_out,
-                    core::cat("the scenario did not end in time; so far: ", from_inside.buffered()));
+                    base::cat("the scenario did not end in time; so far: ", from_inside.buffered()));
     if (info.si_code == CLD_EXITED && info.si_status == cannot_set_up)
         return fail(Errc::unsupported, "the namespace could not mount its /proc, or its report was cut off");
     Report report = parse(*text);
     if (info.si_code != CLD_EXITED || info.si_status != all_done)
-        report.failures.push_back(core::cat(
+        report.failures.push_back(base::cat(
             "the scenario itself ended badly: ", info.si_code == CLD_EXITED ? "exit code " : "signal ",
             info.si_status));
     return report;

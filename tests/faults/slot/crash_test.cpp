@@ -1,7 +1,7 @@
 // G2 no human, G3 right target: a crash at every system call of acquire, ready, release and takeover
 // (starter, owner and contender in turn). After each, a plain start succeeds by itself within a bound, and no
 // stranger was signalled.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "slot/actor.hpp"
 #include "stepper/stepper.hpp"
 #include "sys/proc.hpp"
@@ -43,7 +43,7 @@ protected:
         spec.program.env = {mark_.env()};
         return spec;
     }
-    void leave_record() { ASSERT_TRUE(harness::write_file(directory() + "/slot.json", core::to_json(lie_))); }
+    void leave_record() { ASSERT_TRUE(harness::write_file(directory() + "/slot.json", records::to_json(lie_))); }
 
     // A plain start, by whoever comes next: it succeeds within a bound, and what it says is what is seen.
     void expect_next_start(const std::string& after, IfHeld policy = IfHeld::refuse) {
@@ -74,7 +74,7 @@ protected:
     }
 
     Actor bystander_;
-    core::Record lie_;
+    base::Record lie_;
 };
 
 TEST_F(Crash, OfAStarterOnAnEmptySlot) {

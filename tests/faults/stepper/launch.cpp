@@ -1,6 +1,6 @@
 #include "stepper/launch.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <csignal>
@@ -92,7 +92,7 @@ Result<pid_t> launch_seized(const harness::SpawnSpec& wanted, long ptrace_option
     for (auto& [ours, theirs] : program.fds) {
         lifted.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, 200));
         if (!lifted.back())
-            return sys::fail_sys(core::cat("cannot pass on descriptor ", ours));
+            return sys::fail_sys(base::cat("cannot pass on descriptor ", ours));
         ours = lifted.back().get();
     }
     if (program.argv.empty())

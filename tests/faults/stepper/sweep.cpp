@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "stepper/stepper.hpp"
 
 namespace holdfast::stepper {
@@ -20,7 +20,7 @@ Result<std::size_t> sweep(When when, std::size_t most, const std::function<Spec(
         if (misses == misses_to_stop)
             return reached;
     }
-    return fail(Errc::overflow, core::cat("after ", most, " system calls the program still had more"));
+    return fail(Errc::overflow, base::cat("after ", most, " system calls the program still had more"));
 }
 
 Role root() {
@@ -48,7 +48,7 @@ Role anybody() {
 std::string to_string(const Ended& ended) {
     static constexpr const char* words[] = {"exited with ", "died of signal ", "was killed here, signal ",
                                             "had to be ended, signal ", "was let go, "};
-    return core::cat(ended.process.exe, " (born ", ended.process.order, ", pid ", ended.process.pid, ") ",
+    return base::cat(ended.process.exe, " (born ", ended.process.order, ", pid ", ended.process.pid, ") ",
                      words[static_cast<int>(ended.how)], ended.value);
 }
 

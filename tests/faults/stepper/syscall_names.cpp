@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "stepper/stepper.hpp"
 
 namespace holdfast::stepper {
@@ -18,7 +18,7 @@ std::string syscall_name(long number) {
     for (const auto& entry : table)
         if (entry.number == number)
             return entry.name;
-    return core::cat("syscall_", number);
+    return base::cat("syscall_", number);
 }
 
 } // namespace holdfast::stepper

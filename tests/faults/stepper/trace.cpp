@@ -1,6 +1,6 @@
 #include "stepper/trace.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/marked.hpp"
 #include "harness/temp_dir.hpp"
 #include "stepper/launch.hpp"
@@ -21,7 +21,7 @@ constexpr int syscall_stop = SIGTRAP | 0x80;
 
 // The process that a thread belongs to: itself when it leads it, and when it is already gone.
 pid_t tgid_of(pid_t tid) {
-    const auto status = harness::read_file(core::cat("/proc/", tid, "/status"));
+    const auto status = harness::read_file(base::cat("/proc/", tid, "/status"));
     const auto at = status ? status->find("\nTgid:") : std::string::npos;
     const auto tgid = at == std::string::npos ? 0 : std::strtol(status->c_str() + at + 6, nullptr, 10);
     return tgid > 0 ? static_cast<pid_t>(tgid) : tid;
@@ -29,7 +29,7 @@ pid_t tgid_of(pid_t tid) {
 
 std::string exe_of(pid_t pid) {
     std::error_code ignored;
-    return std::filesystem::read_symlink(core::cat("/proc/", pid, "/exe"), ignored).filename().string();
+    return std::filesystem::read_symlink(base::cat("/proc/", pid, "/exe"), ignored).filename().string();
 }
 
 pid_t event_pid(pid_t tid) {
@@ -69,12 +69,12 @@ Result<void> Trace::run() {
     std::sort(outcome.family.begin(), outcome.family.end(),
               [](const Ended& a, const Ended& b) { return a.process.order < b.process.order; });
     if (!outcome.family.empty() && outcome.root().process.execs == 0)
-        return fail(Errc::cannot_start, core::cat("cannot execute ", spec_.program.argv[0]));
+        return fail(Errc::cannot_start, base::cat("cannot execute ", spec_.program.argv[0]));
     if (watchdog_.expired() && !killed_) {
         std::string text =
-            core::cat(spec_.program.argv[0], " did not end within ", spec_.limit.count(), " ms;");
+            base::cat(spec_.program.argv[0], " did not end within ", spec_.limit.count(), " ms;");
         for (const auto& ended : outcome.family)
-            text += core::cat(' ', to_string(ended), ';');
+            text += base::cat(' ', to_string(ended), ';');
         return fail(Errc::timed_out, std::move(text));
     }
     return {};

@@ -1,7 +1,7 @@
 // The two commands, from outside.
 #include "mess_fixture.hpp"
 
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 
 namespace holdfast::doctor {
 namespace {
@@ -34,12 +34,12 @@ TEST_F(DoctorCommand, TellsThenShowsThenEnds) {
     EXPECT_TRUE(harness::eventually(soon(), [&] {
         told = holdfast({"doctor", "--json", "--under", under()});
         EXPECT_TRUE(told.status.exited_with(0)) << told.err;
-        auto report = core::parse_object(told.out);
+        auto report = json::parse_object(told.out);
         EXPECT_TRUE(report) << told.out;
         if (!report)
             return true;
         const auto& totals = report->at("totals").as_object();
-        const auto found = core::unsigned_field(totals.at("reapable").as_object(), "processes");
+        const auto found = json::unsigned_field(totals.at("reapable").as_object(), "processes");
         EXPECT_LE(found, orphans) << told.out;
         return found == orphans || HasFailure();
     })) << told.out;
@@ -60,8 +60,8 @@ TEST_F(DoctorCommand, TellsThenShowsThenEnds) {
     EXPECT_TRUE(harness::eventually(harness::Deadline::in(120s), [&] {
         ended = holdfast({"reap", "--yes", "--json", "--grace", "500ms", "--under", under()});
         EXPECT_TRUE(ended.status.exited_with(0)) << ended.err;
-        auto answer = core::parse_object(ended.out);
-        EXPECT_TRUE(answer && core::bool_field(*answer, "complete")) << ended.out;
+        auto answer = json::parse_object(ended.out);
+        EXPECT_TRUE(answer && json::bool_field(*answer, "complete")) << ended.out;
         return orphans_alive() == 0 || HasFailure();
     })) << ended.out;
     for (const Truth& truth : truths)

@@ -45,7 +45,7 @@ protected:
             truths.push_back(std::move(truth));
         }
         options.under = mess.pid(); // never anybody else's
-        options.settled_age = core::Millis(0);
+        options.settled_age = base::Millis(0);
     }
 
     [[nodiscard]] static bool alive(int pid) {

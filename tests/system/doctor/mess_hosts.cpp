@@ -1,6 +1,6 @@
 #include "mess.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/deadline.hpp"
 #include "harness/holdfast_program.hpp"
 #include "harness/notify_file.hpp"
@@ -149,9 +149,9 @@ std::vector<std::string> Mess::role(const std::string& name) const {
 
 void Mess::say(const std::string& expectation, const std::string& name,
                const std::vector<pid_t>& pids) const {
-    std::string line = core::cat(expectation, " ", name);
+    std::string line = base::cat(expectation, " ", name);
     for (pid_t pid : pids)
-        line += core::cat(" ", pid);
+        line += base::cat(" ", pid);
     line += "\n";
     if (::write(report_fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
         give_up("report");

@@ -1,7 +1,7 @@
 // doctor on a made-up mess: every true finding, no false one.
 #include "mess_fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/eventually.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::string to_string(const Seen& seen) {
     for (const auto& [kind, pids] : seen) {
         out += kind;
         for (int pid : pids)
-            out += core::cat(" ", pid);
+            out += base::cat(" ", pid);
         out += "\n";
     }
     return out;

@@ -45,7 +45,7 @@ TEST_F(Reap, EndsAllThatWasProvenAndLeavesTheInnocentAlive) {
     const std::set<int> orphans = true_orphans();
     Report report = all_proven();
     const bool all_ended = harness::eventually(harness::Deadline::in(120s), [&] {
-        auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+        auto result = reap(report, {.yes = true, .grace = base::Millis(1000)});
         EXPECT_TRUE(result) << result.error().message;
         if (!result)
             return true;
@@ -87,7 +87,7 @@ TEST_F(Reap, EndsAllThatWasProvenAndLeavesTheInnocentAlive) {
 // Between the two looks somebody opens the other end of its stdout: it is not cut off any more.
 TEST_F(Reap, SparesOneWhoseProofNoLongerHolds) {
     sys::Fd reader;
-    ReapOptions reaping{.yes = true, .grace = core::Millis(1000)};
+    ReapOptions reaping{.yes = true, .grace = base::Millis(1000)};
     reaping.before_second_look = [&] {
         reader =
             sys::Fd(::open(("/proc/" + std::to_string(orphan()) + "/fd/1").c_str(), O_RDONLY | O_CLOEXEC));
@@ -103,7 +103,7 @@ TEST_F(Reap, SparesOneWhoseProofNoLongerHolds) {
 TEST_F(Reap, SaysWhenOneWentByItself) {
     auto process = sys::PidFd::open(orphan());
     ASSERT_TRUE(process);
-    ReapOptions reaping{.yes = true, .grace = core::Millis(1000)};
+    ReapOptions reaping{.yes = true, .grace = base::Millis(1000)};
     reaping.before_second_look = [&] {
         ASSERT_TRUE(process->signal(SIGKILL));
         ASSERT_TRUE(process->wait_ended(sys::Deadline::in(test::patient(10s))));
@@ -121,7 +121,7 @@ TEST_F(Reap, LeavesAnotherProcessOfTheSameNumberAlone) {
         report.findings[0].identity.pidfd_inode += 1;
     else
         report.findings[0].identity.start_ticks += 1;
-    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    auto result = reap(report, {.yes = true, .grace = base::Millis(1000)});
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_EQ(result->processes.size(), 1U);
     EXPECT_EQ(result->processes[0].outcome, Outcome::already_gone);
@@ -132,12 +132,12 @@ TEST_F(Reap, LeavesAnotherProcessOfTheSameNumberAlone) {
 TEST_F(Reap, NeverEndsWhatIsOnlySuspected) {
     int busy = *truth("busy").pids.begin();
     Report report = only(examined(), busy);
-    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    auto result = reap(report, {.yes = true, .grace = base::Millis(1000)});
     ASSERT_TRUE(result);
     EXPECT_TRUE(result->processes.empty());
     EXPECT_EQ(result->suspected_left_alone, 1U);
     report.findings[0].proven = true;
-    result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    result = reap(report, {.yes = true, .grace = base::Millis(1000)});
     ASSERT_TRUE(result);
     ASSERT_EQ(result->processes.size(), 1U);
     EXPECT_EQ(result->processes[0].outcome, Outcome::spared);
@@ -167,7 +167,7 @@ TEST_F(Reap, NeverEndsOneThatIsKeptFromItsWork) {
     ASSERT_EQ(report.findings.size(), 1U);
     EXPECT_FALSE(report.findings[0].proven) << to_text(report);
     report.findings[0].proven = true; // the second look has to see it too
-    auto result = reap(report, {.yes = true, .grace = core::Millis(1000)});
+    auto result = reap(report, {.yes = true, .grace = base::Millis(1000)});
     ASSERT_TRUE(result);
     ASSERT_EQ(result->processes.size(), 1U);
     EXPECT_EQ(result->processes[0].outcome, Outcome::spared);

@@ -1,6 +1,6 @@
 #include "harness/child.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/pidfd.hpp"
 #include "sys/errors.hpp"
 
@@ -133,15 +133,15 @@ ExitStatus status_of(const siginfo_t& info) {
 } // namespace
 
 std::string to_string(const ExitStatus& status) {
-    return status.signalled ? core::cat("killed by signal ", status.value)
-                            : core::cat("exited with ", status.value);
+    return status.signalled ? base::cat("killed by signal ", status.value)
+                            : base::cat("exited with ", status.value);
 }
 
 Result<sys::Fd> open_pidfd(pid_t pid) {
     sys::Fd fd(pidfd_open(pid));
     if (!fd)
-        return errno == ESRCH ? fail(Errc::not_found, core::cat("no process ", pid), ESRCH)
-                              : sys::fail_sys(core::cat("pidfd_open ", pid));
+        return errno == ESRCH ? fail(Errc::not_found, base::cat("no process ", pid), ESRCH)
+                              : sys::fail_sys(base::cat("pidfd_open ", pid));
     return fd;
 }
 
@@ -218,7 +218,7 @@ Result<Child> Child::spawn(const SpawnSpec& spec) {
         n = ::read(errors->read.get(), &exec_errno, sizeof exec_errno);
     while (n < 0 && errno == EINTR);
     if (n == static_cast<ssize_t>(sizeof exec_errno))
-        return fail(Errc::cannot_start, core::cat(spec.argv[0], ": ", sys::describe_errno(exec_errno)),
+        return fail(Errc::cannot_start, base::cat(spec.argv[0], ": ", sys::describe_errno(exec_errno)),
                     exec_errno);
     return child;
 }
@@ -286,7 +286,7 @@ Result<ExitStatus> Child::wait(const Deadline& deadline) {
     siginfo_t info{};
     while (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0)
         if (errno != EINTR)
-            return sys::fail_sys(core::cat("waitid for ", pid_));
+            return sys::fail_sys(base::cat("waitid for ", pid_));
     reaped_ = true;
     status_ = status_of(info);
     return status_;
@@ -296,7 +296,7 @@ Result<void> Child::signal(int number) const {
     if (!pidfd_)
         return fail(Errc::closed, "no child here");
     if (pidfd_signal(pidfd_.get(), number) != 0)
-        return sys::fail_sys(core::cat("pidfd_send_signal to ", pid_));
+        return sys::fail_sys(base::cat("pidfd_send_signal to ", pid_));
     return {};
 }
 

@@ -1,6 +1,6 @@
 #include "harness/marked.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/pidfd.hpp"
 #include "harness/temp_dir.hpp"
 #include "sys/errors.hpp"
@@ -24,7 +24,7 @@ namespace {
 constexpr int passes_to_settle = 3;
 
 std::string proc_path(pid_t pid, std::string_view file) {
-    return core::cat("/proc/", pid, "/", file);
+    return base::cat("/proc/", pid, "/", file);
 }
 
 // Visits every process as it is listed. In small batches, because what lives for a millisecond must be looked
@@ -76,26 +76,26 @@ bool carries(pid_t pid, std::string_view token) {
 } // namespace
 
 std::string to_string(const ProcessInfo& process) {
-    return core::cat(process.pid, " (", process.name, ") state ", process.state, " parent ", process.ppid,
+    return base::cat(process.pid, " (", process.name, ") state ", process.state, " parent ", process.ppid,
                      " group ", process.pgid, " session ", process.sid, ": ", process.cmdline);
 }
 
 std::string to_string(const std::vector<ProcessInfo>& processes) {
     std::string text;
     for (const auto& process : processes)
-        text += core::cat(to_string(process), '\n');
+        text += base::cat(to_string(process), '\n');
     return text;
 }
 
 Result<ProcessInfo> inspect(pid_t pid) {
     const auto stat = read_file(proc_path(pid, "stat"));
     if (!stat)
-        return fail(Errc::not_found, core::cat("no process ", pid));
+        return fail(Errc::not_found, base::cat("no process ", pid));
     // The name may hold blanks and parentheses: it ends at the last one.
     const auto open = stat->find('(');
     const auto close = stat->rfind(')');
     if (open == std::string::npos || close == std::string::npos || close + 2 >= stat->size())
-        return fail(Errc::protocol, core::cat("unreadable ", proc_path(pid, "stat"), ": ", *stat));
+        return fail(Errc::protocol, base::cat("unreadable ", proc_path(pid, "stat"), ": ", *stat));
     ProcessInfo info;
     info.pid = pid;
     info.name = stat->substr(open + 1, close - open - 1);
@@ -186,7 +186,7 @@ Result<int> end_marked(std::string_view token, const Deadline& deadline) {
                 ++signals;
         }
         if (!found.empty() && deadline.passed())
-            return fail(Errc::survivors, core::cat("still there:\n", to_string(found)));
+            return fail(Errc::survivors, base::cat("still there:\n", to_string(found)));
         if (found.empty())
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         else

@@ -1,6 +1,6 @@
 #include "harness/pipe_reader.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ Result<bool> PipeReader::fill(const Deadline& deadline) {
         if (ready > 0)
             return drain_once();
         if (deadline.passed())
-            return fail(Errc::timed_out, core::cat("nothing more came in time; so far: \"", buffer_, "\""));
+            return fail(Errc::timed_out, base::cat("nothing more came in time; so far: \"", buffer_, "\""));
     }
 }
 
@@ -58,7 +58,7 @@ Result<std::string> PipeReader::read_until(std::string_view needle, const Deadli
         if (!more)
             return std::unexpected(more.error());
         if (!*more)
-            return fail(Errc::closed, core::cat("the child closed its end without \"", needle,
+            return fail(Errc::closed, base::cat("the child closed its end without \"", needle,
                                                 "\"; it said: \"", buffer_, "\""));
     }
 }

@@ -1,4 +1,4 @@
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "harness/child.hpp"
 #include "sys/errors.hpp"
 
@@ -28,7 +28,7 @@ Result<Finished> run_to_end(SpawnSpec spec, const Deadline& deadline, std::strin
             return sys::fail_sys("poll");
         if (ready == 0 && deadline.passed())
             return fail(Errc::timed_out,
-                        core::cat(spec.argv[0], " did not end in time; stdout: \"", child->out().buffered(),
+                        base::cat(spec.argv[0], " did not end in time; stdout: \"", child->out().buffered(),
                                   "\", stderr: \"", child->err().buffered(), "\""));
         for (int i = 0; ready > 0 && i < 2; ++i) {
             if (pollers[i].revents == 0)

@@ -1,6 +1,6 @@
 #include "harness/temp_dir.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 
@@ -14,7 +14,7 @@ namespace holdfast::harness {
 
 TempDir::TempDir() {
     const char* base = std::getenv("TMPDIR");
-    std::string pattern = core::cat(base && *base ? base : "/tmp", "/hf-test-XXXXXX");
+    std::string pattern = base::cat(base && *base ? base : "/tmp", "/hf-test-XXXXXX");
     if (::mkdtemp(pattern.data()) == nullptr)
         throw std::system_error(errno, std::generic_category(), pattern);
     path_ = pattern;
@@ -47,7 +47,7 @@ void TempDir::remove() noexcept {
 Result<std::string> read_file(const std::string& path) {
     const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
-        return sys::fail_sys(core::cat("open ", path));
+        return sys::fail_sys(base::cat("open ", path));
     std::string content;
     char buffer[4096];
     for (;;) {
@@ -55,7 +55,7 @@ Result<std::string> read_file(const std::string& path) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return sys::fail_sys(core::cat("read ", path));
+            return sys::fail_sys(base::cat("read ", path));
         if (n == 0)
             return content;
         content.append(buffer, static_cast<std::size_t>(n));
@@ -65,13 +65,13 @@ Result<std::string> read_file(const std::string& path) {
 Result<void> write_file(const std::string& path, std::string_view content) {
     const sys::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!fd)
-        return sys::fail_sys(core::cat("open ", path));
+        return sys::fail_sys(base::cat("open ", path));
     while (!content.empty()) {
         const ssize_t n = ::write(fd.get(), content.data(), content.size());
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return sys::fail_sys(core::cat("write ", path));
+            return sys::fail_sys(base::cat("write ", path));
         content.remove_prefix(static_cast<std::size_t>(n));
     }
     return {};

@@ -1,10 +1,10 @@
 // Text of unknown origin never steers the terminal of who looks at it: one hostile string, wherever a helper
 // or a stored text can put it, through every command.
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 #include "keep/fixture.hpp"
 #include "support/terminal.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +13,7 @@ namespace holdfast::harness {
 
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 // What no terminal may be given, each as its bytes. Written down here once more: the table of the product is
 // what is under test.
@@ -30,7 +30,7 @@ const Words never{
 std::string all_of_them(bool utf8) {
     std::string out = "EVIL\033]0;title\a\033[2J\033[31;1m";
     for (const std::string& one : never)
-        if (!utf8 || core::is_utf8(one))
+        if (!utf8 || base::is_utf8(one))
             out += one + ".";
     return out + "\rback";
 }
@@ -44,14 +44,14 @@ std::string raw_controls(const std::string& shown) {
     std::string out;
     for (const std::string& one : never)
         if (shown.find(one) != std::string::npos)
-            out += " " + core::printable_json(one);
+            out += " " + base::printable_json(one);
     for (std::size_t at = 0; at < shown.size(); ++at) {
         const auto byte = static_cast<unsigned char>(shown[at]);
         const bool line_end = byte == '\n' || (byte == '\r' && shown.substr(at, 2) == "\r\n");
         if ((byte < 0x20 && !line_end) || byte == 0x7f)
             out += " byte " + std::to_string(byte);
     }
-    if (!core::is_utf8(shown))
+    if (!base::is_utf8(shown))
         out += " (not UTF-8)";
     return out;
 }
@@ -94,10 +94,10 @@ protected:
             shown = without(std::move(shown), ours);
         json::array named;
         for (const std::string& word : words)
-            named.emplace_back(core::printable(word));
-        EXPECT_EQ(raw_controls(shown), "") << named << '\n' << core::printable_json(shown);
+            named.emplace_back(base::printable(word));
+        EXPECT_EQ(raw_controls(shown), "") << named << '\n' << base::printable_json(shown);
         if (foreign == Foreign::is_shown) {
-            EXPECT_NE(shown.find("EVIL"), std::string::npos) << named << '\n' << core::printable_json(shown);
+            EXPECT_NE(shown.find("EVIL"), std::string::npos) << named << '\n' << base::printable_json(shown);
         }
     }
     [[nodiscard]] std::string find_file(const std::string& name) const {
@@ -179,7 +179,7 @@ TEST_F(ForeignText, in_a_log_is_shown_as_text_with_its_colours_and_raw_only_when
     for (const Words& words : std::vector<Words>{{"logs", hostile}, {"logs", "--follow", hostile}}) {
         const auto shown = on_terminal(words, words.size() > 2 ? "back" : "");
         EXPECT_NE(shown.find("^[]0;title^G^[[2J\033[31;1m"), std::string::npos)
-            << core::printable_json(shown);
+            << base::printable_json(shown);
         EXPECT_NE(shown.find("<U+202E>"), std::string::npos);
         EXPECT_NE(shown.find("<9B>"), std::string::npos);
         EXPECT_TRUE(shown.ends_with("\033[0m")) << "the colour does not go on behind the log";

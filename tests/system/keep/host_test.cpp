@@ -1,5 +1,5 @@
 // Whose death ends a helper: the host's, by pidfd and not by getppid; and what an init has to do.
-#include "core/identity_text.hpp"
+#include "base/identity_text.hpp"
 #include "keep/fixture.hpp"
 #include "sys/proc.hpp"
 
@@ -140,7 +140,7 @@ TEST_F(Keep, AHostThatWasNamedAndHasEndedIsNoHost) {
     const auto identity = sys::identify(*process);
     ASSERT_TRUE(identity);
     auto spec = home.command(Words{"run", "--"} + sh("echo \"<$HOLDFAST_PARENT>\""));
-    spec.env.push_back("HOLDFAST_PARENT=" + core::to_word(*identity));
+    spec.env.push_back("HOLDFAST_PARENT=" + base::to_word(*identity));
     auto ran = run_to_end(spec, Deadline::in(patience));
     ASSERT_TRUE(ran);
     EXPECT_TRUE(ran->status.exited_with(0)) << ran->err;

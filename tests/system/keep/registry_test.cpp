@@ -1,7 +1,7 @@
 // ps, stop, logs, events: what is kept, and how it is ended from elsewhere.
 #include "keep/fixture.hpp"
 
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 
 #include <filesystem>
 #include <regex>
@@ -315,7 +315,7 @@ TEST_F(Registry, WhatIsNotUtf8IsValidJsonAllTheSame) {
          {Words{"ps", "--json"}, Words{"slots", "--json"}, Words{"status", "odd", "--json"},
           Words{"events", "--json"}, Words{"stop", "odd", "--json"}}) {
         const auto said = holdfast(words).out;
-        EXPECT_TRUE(core::is_utf8(said)) << words.front();
+        EXPECT_TRUE(base::is_utf8(said)) << words.front();
         EXPECT_FALSE(said.empty());
     }
 }

@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 [[maybe_unused]] long resident_kb(int pid) { // not under a sanitizer
     const auto status = TempHome::read_path("/proc/" + std::to_string(pid) + "/status");

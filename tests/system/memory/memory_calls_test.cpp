@@ -15,7 +15,7 @@ namespace holdfast::memory {
 namespace {
 
 using test::TempHome;
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 class MemoryCalls : public testing::Test {
 protected:

@@ -10,7 +10,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 struct Step {
     const char* method;

@@ -12,7 +12,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 // The texts of all traces, by asking a fresh process.
 std::multiset<std::string> stored(const TempHome& home) {

@@ -13,7 +13,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 void stop(const MemoryProcess& memory) {
     ::kill(memory.pid(), SIGSTOP);

@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 // A space of three directions: drinks, vehicles, all else.
 json::array direction(std::string_view text) {

@@ -18,7 +18,7 @@ namespace holdfast::test {
 namespace {
 
 namespace fs = std::filesystem;
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 struct Harm {
     const char* name;

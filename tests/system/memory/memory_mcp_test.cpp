@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 json::value ask(MemoryProcess& memory, const std::string& line) {
     memory.write(line + "\n");

@@ -19,7 +19,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 void turn(MemoryProcess& memory, int number, const std::string& user, const std::string& agent) {
     ASSERT_TRUE(memory

@@ -10,7 +10,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 const std::string github = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 

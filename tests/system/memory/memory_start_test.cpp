@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     const char* given = std::getenv(name);

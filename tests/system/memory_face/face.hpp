@@ -4,7 +4,7 @@
 #include "harness/eventually.hpp"
 #include "harness/holdfast_program.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 #include <gtest/gtest.h>
 
 #include <sstream>

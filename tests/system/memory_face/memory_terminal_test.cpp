@@ -1,6 +1,6 @@
 // What a person sees of long work, on terminals of any width; and that nothing of it gets into files and
 // pipes.
-#include "core/printable.hpp"
+#include "base/printable.hpp"
 #include "face.hpp"
 #include "support/terminal.hpp"
 
@@ -39,9 +39,9 @@ void expect_bars(const std::string& shown, const char* what, int columns, const 
     ASSERT_FALSE(lines.moving.empty()) << shown;
     bool named = false;
     for (const auto& line : lines.moving) {
-        EXPECT_LT(static_cast<int>(core::shown_width(line)), columns) << line;
+        EXPECT_LT(static_cast<int>(base::shown_width(line)), columns) << line;
         named |= line.starts_with(std::string(what).substr(0, static_cast<std::size_t>(columns) - 1));
-        EXPECT_EQ(core::printable(line), line) << "no control character and no half one";
+        EXPECT_EQ(base::printable(line), line) << "no control character and no half one";
     }
     EXPECT_TRUE(named) << shown;
     EXPECT_NE(lines.left.find(last), std::string::npos) << lines.left;

@@ -20,7 +20,7 @@ class LeftBehindTest : public ::testing::Test {
 protected:
     // An entry whose host is gone, and whose keeper is this process.
     std::string leave_entry(const sys::PidFd& keeper) {
-        core::HelperFacts facts;
+        base::HelperFacts facts;
         facts.label = "test";
         facts.keeper = sys::identify(keeper).value();
         auto entry = registry::Entry::create(directory, {"helper"}, {}, facts);

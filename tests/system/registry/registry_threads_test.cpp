@@ -1,9 +1,9 @@
 // Many threads, one registry.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "holdfast/slot.hpp"
 #include "registry/listing.hpp"
 #include "registry_fixture.hpp"
-#include "slot/paths.hpp"
+#include "records/paths.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ namespace holdfast::registry_test {
 namespace {
 
 bool owned_in_a_fork(const SlotLocation& location) {
-    const std::string path = slot::lock_path(location);
+    const std::string path = records::lock_path(location);
     const pid_t child = ::fork();
     if (child == 0) {
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -81,9 +81,9 @@ TEST_F(RegistryTest, ALongListIsMadeByManyThreadsBesideOwners) {
     constexpr int entries = 300, owned = 40;
     for (int i = 0; i < entries; ++i) {
         const std::string path = directory() + "/entry" + std::to_string(1000 + i);
-        core::Record record{.name = "entry", .epoch = 1, .helper = core::HelperFacts{.label = "old"}};
+        base::Record record{.name = "entry", .epoch = 1, .helper = base::HelperFacts{.label = "old"}};
         ASSERT_TRUE(harness::write_file(path + ".lock", ""));
-        ASSERT_TRUE(harness::write_file(path + ".json", core::to_json(record)));
+        ASSERT_TRUE(harness::write_file(path + ".json", records::to_json(record)));
     }
     std::atomic<bool> done = false;
     std::atomic<int> lost = 0, rounds = 0;

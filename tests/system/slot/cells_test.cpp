@@ -1,6 +1,6 @@
 // Every (step, seen) cell of the protocol's table is run by real processes: what the tests of this program
 // lead through is written down by each contender, and compared with the table at the end.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "core/slot_protocol.hpp"
 #include "harness/pidfd.hpp"
 #include "slot/actor.hpp"
@@ -199,10 +199,10 @@ TEST_F(Cells, APatientContenderFindsAnOwnerThatWasTakenOverTooOften) {
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     patient.tell("acquire replace stall=3600000");
     EXPECT_FALSE(patient.answers_within(50));
-    auto record = core::record_from_json(harness::read_file(directory() + "/slot.json").value());
+    auto record = records::record_from_json(harness::read_file(directory() + "/slot.json").value());
     ASSERT_TRUE(record);
     record->takeovers.assign(static_cast<std::size_t>(max_takeovers), sys::boottime_ms());
-    ASSERT_TRUE(sys::rewrite_whole(directory() + "/slot.json", core::to_json(*record)));
+    ASSERT_TRUE(sys::rewrite_whole(directory() + "/slot.json", records::to_json(*record)));
     EXPECT_SAYS(patient.hear(), "error too_many_takeovers ");
     EXPECT_TRUE(owner.child().alive());
 }

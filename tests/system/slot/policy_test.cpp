@@ -1,5 +1,5 @@
 // G1, G2: what each policy does when somebody owns the slot, and that no content of any file decides it.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "slot/actor.hpp"
 #include "sys/proc.hpp"
 
@@ -112,9 +112,9 @@ TEST_F(Policy, NoContentBlocksAStartOrGetsAStrangerSignalled) {
     EXPECT_EQ(bystander.ask("hear"), "ok");
     auto stranger = sys::PidFd::open(bystander.pid());
     ASSERT_TRUE(stranger);
-    core::Record lie{.name = "slot", .epoch = 7, .phase = Phase::ready, .since = 1};
+    base::Record lie{.name = "slot", .epoch = 7, .phase = Phase::ready, .since = 1};
     lie.identity = sys::identify(*stranger).value(); // a perfect identity of somebody who owns nothing
-    std::string whole = core::to_json(lie);
+    std::string whole = records::to_json(lie);
     const std::string texts[] = {"",
                                  "{",
                                  whole,
@@ -159,7 +159,7 @@ TEST_F(Policy, WithoutPidfsTheRecordHasNoInodeAndAllElseIsTheSame) {
     env_ = {"HOLDFAST_WITHOUT_PIDFS=1"};
     Actor owner = actor(), next = actor();
     ASSERT_SAYS(owner.ask("acquire refuse"), "owned");
-    auto record = core::record_from_json(harness::read_file(directory() + "/slot.json").value());
+    auto record = records::record_from_json(harness::read_file(directory() + "/slot.json").value());
     ASSERT_TRUE(record);
     EXPECT_EQ(record->identity.pidfd_inode, 0u);
     EXPECT_EQ(record->identity.pid, owner.pid());

@@ -1,6 +1,6 @@
 // A process that uses the slot library on command: one word of the protocol per line on stdin, one line of
 // answer on stdout. It ends with its stdin, so no test leaves one behind. See `commands` below for the words.
-#include "core/duration.hpp"
+#include "base/duration.hpp"
 #include "holdfast/slot.hpp"
 #include "slot/contender.hpp"
 #include "slot/freeze_points.hpp"

@@ -1,5 +1,5 @@
 // G3 right target, G8 no ping-pong: replace.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "slot/actor.hpp"
 
 #include <chrono>
@@ -142,7 +142,7 @@ TEST_F(Takeover, AnOwnerThatIsReleasingIsNotEndedAsALeftover) {
 TEST_F(Takeover, ReplaceBecomesTheOwnerOfAFreeSlotAndIsNoTakeover) {
     Actor one = actor();
     EXPECT_EQ(one.ask("acquire replace"), "owned 1");
-    auto record = core::record_from_json(harness::read_file(directory() + "/slot.json").value());
+    auto record = records::record_from_json(harness::read_file(directory() + "/slot.json").value());
     ASSERT_TRUE(record);
     EXPECT_TRUE(record->takeovers.empty());
 }

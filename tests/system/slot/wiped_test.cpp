@@ -1,5 +1,5 @@
 // The directory is wiped under an owner: it notices, and from then on touches nothing of its successor's.
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "slot/actor.hpp"
 
 #include <filesystem>
@@ -10,8 +10,8 @@ namespace {
 class Wiped : public SlotTest {
 protected:
     [[nodiscard]] std::string lock() const { return directory() + "/slot.lock"; }
-    [[nodiscard]] core::Record record() const {
-        return core::record_from_json(harness::read_file(directory() + "/slot.json").value()).value();
+    [[nodiscard]] base::Record record() const {
+        return records::record_from_json(harness::read_file(directory() + "/slot.json").value()).value();
     }
 };
 

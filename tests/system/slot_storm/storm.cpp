@@ -1,6 +1,6 @@
 #include "slot_storm/storm.hpp"
 
-#include "core/record.hpp"
+#include "records/record.hpp"
 #include "slot_storm/hung_round.hpp"
 #include "slot_storm/worker.hpp"
 
@@ -129,10 +129,10 @@ private:
         case Start::stale: {
             ++tally_.stale;
             // Of another boot, by a process whose number somebody has today.
-            core::Record old{.name = "storm", .epoch = 3, .phase = Phase::ready, .since = 1};
+            base::Record old{.name = "storm", .epoch = 3, .phase = Phase::ready, .since = 1};
             old.identity = {.boot_id = "another boot", .pid = static_cast<int>(::getpid())};
             write("storm.lock", "holdfast epoch 00000000000000000003\n");
-            write("storm.json", core::to_json(old));
+            write("storm.json", records::to_json(old));
             return -1;
         }
         case Start::torn:

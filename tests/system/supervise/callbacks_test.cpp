@@ -1,7 +1,7 @@
 // Callbacks: each is called, whatever becomes of the supervisor, and a slow one holds up nobody else.
 #include "supervise/fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <atomic>
 #include <future>

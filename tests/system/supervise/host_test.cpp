@@ -1,7 +1,7 @@
 // What becomes of helpers when the host dies, exits, or forks.
 #include "supervise/fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "keep/keeper_options.hpp"
 #include "sys/fd.hpp"
 
@@ -229,9 +229,9 @@ TEST_F(SupervisorHost, AHostWithoutStdioKeepsItsNumbersFree) {
         taken.clear();
         for (const int number : {0, 1, 2}) {
             std::array<char, 200> name{};
-            const std::string path = core::cat("/proc/", host->pid(), "/fd/", number);
+            const std::string path = base::cat("/proc/", host->pid(), "/fd/", number);
             if (::readlink(path.c_str(), name.data(), name.size() - 1) > 0)
-                taken += core::cat(number, " is ", name.data(), "; ");
+                taken += base::cat(number, " is ", name.data(), "; ");
         }
         return taken.empty();
     })) << taken;

@@ -22,13 +22,13 @@ namespace {
 struct IdleLoop {
     struct Awake {
         std::atomic<int> ticks = 0;
-        std::atomic<core::Moment::rep> last = 0;
+        std::atomic<base::Moment::rep> last = 0;
     };
     std::shared_ptr<Awake> awake = std::make_shared<Awake>();
-    std::shared_ptr<Loop> loop = *Loop::start([awake = awake](core::Moment now) {
+    std::shared_ptr<Loop> loop = *Loop::start([awake = awake](base::Moment now) {
         awake->last = now.count();
         ++awake->ticks;
-        return core::never;
+        return base::never;
     });
     IdleLoop() = default;
     IdleLoop(const IdleLoop&) = delete;
@@ -37,7 +37,7 @@ struct IdleLoop {
     [[nodiscard]] bool ticks_beyond(int seen, std::chrono::milliseconds within) const {
         return harness::eventually(Deadline::in(within), [&] { return awake->ticks > seen; });
     }
-    [[nodiscard]] bool ticks_after(core::Moment due) const {
+    [[nodiscard]] bool ticks_after(base::Moment due) const {
         return harness::eventually(Deadline::in(10s), [&] { return awake->last >= due.count(); });
     }
 };
@@ -50,10 +50,10 @@ struct IdleLoop {
 TEST(Loop, WhoWantsToBeWokenLaterThanTheAlarmWakesNobodyNow) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
-    idle.loop->wake_by(core::after(now_moment(), 30s));
+    idle.loop->wake_by(base::after(now_moment(), 30s));
     ASSERT_TRUE(idle.ticks_beyond(1, 10s)); // it was asleep without an alarm
     for (int request = 0; request < 3; ++request) {
-        idle.loop->wake_by(core::after(now_moment(), 30s));
+        idle.loop->wake_by(base::after(now_moment(), 30s));
         EXPECT_FALSE(idle.ticks_beyond(2, 30ms));
     }
 }
@@ -61,7 +61,7 @@ TEST(Loop, WhoWantsToBeWokenLaterThanTheAlarmWakesNobodyNow) {
 TEST(Loop, AnAlarmThatNobodyNeedsAnyMoreRingsOnce) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
-    const core::Moment due = core::after(now_moment(), 20ms);
+    const base::Moment due = base::after(now_moment(), 20ms);
     idle.loop->wake_by(due);
     ASSERT_TRUE(idle.ticks_after(due));
     EXPECT_FALSE(idle.ticks_beyond(idle.awake->ticks + 2, 100ms));
@@ -70,8 +70,8 @@ TEST(Loop, AnAlarmThatNobodyNeedsAnyMoreRingsOnce) {
 TEST(Loop, AnEarlierAlarmIsHeard) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
-    idle.loop->wake_by(core::after(now_moment(), 30s));
-    const core::Moment due = core::after(now_moment(), 20ms);
+    idle.loop->wake_by(base::after(now_moment(), 30s));
+    const base::Moment due = base::after(now_moment(), 20ms);
     idle.loop->wake_by(due);
     EXPECT_TRUE(idle.ticks_after(due));
 }
@@ -79,7 +79,7 @@ TEST(Loop, AnEarlierAlarmIsHeard) {
 TEST(Loop, WithoutAThreadItSaysSoAndTheCallerHearsItsSignals) {
     const int blocked = harness::blocked_signals();
     const harness::NoThreads none;
-    const auto loop = Loop::start([](core::Moment) { return core::never; });
+    const auto loop = Loop::start([](base::Moment) { return base::never; });
     ASSERT_FALSE(loop.has_value());
     EXPECT_EQ(loop.error().sys, EAGAIN);
     EXPECT_NE(loop.error().message.find("thread"), std::string::npos) << loop.error().message;

@@ -2,7 +2,7 @@
 // for ever.
 #include "supervise/fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/fd.hpp"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ TEST_F(SupervisorTest, AMomentWithoutDescriptorsDoesNotLoseTheHelper) {
     const std::string gate = home.dir().file("gate");
     const std::string keeper = home.dir().file("slow-keep");
     ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
-    ASSERT_TRUE(harness::write_file(keeper, core::cat("#!/bin/sh\nread word <'", gate, "'\nexec '",
+    ASSERT_TRUE(harness::write_file(keeper, base::cat("#!/bin/sh\nread word <'", gate, "'\nexec '",
                                                       harness::program("holdfast-keep"), "' \"$@\"\n")));
     ASSERT_EQ(::chmod(keeper.c_str(), 0700), 0);
     const sys::Fd bell(::open(gate.c_str(), O_RDWR | O_CLOEXEC));
@@ -81,7 +81,7 @@ TEST_F(SupervisorTest, BothSidesWritingAtOnceIsNoDeadlock) {
     auto hold = supervisor.hold(helper());
     std::atomic<std::uint64_t> notes = 0;
     auto kept = hold->subscribe("note", [&](auto, auto) { ++notes; });
-    const std::string params = core::cat("[\"", std::string(1'000'000, 'x'), "\"]");
+    const std::string params = base::cat("[\"", std::string(1'000'000, 'x'), "\"]");
     std::vector<PendingCall> calls;
     auto flood = hold->start("notify", R"({"count":50000})", {.timeout = patient(60s)});
     ASSERT_TRUE(flood.has_value());
@@ -163,7 +163,7 @@ TEST_F(SupervisorTest, AnswersThatNobodyReadsAreBounded) {
     Supervisor supervisor = make();
     auto hold = supervisor.hold(helper());
     ASSERT_TRUE(hold->wait_ready().has_value());
-    const std::string answer = core::cat('"', std::string(200'000, 'y'), '"');
+    const std::string answer = base::cat('"', std::string(200'000, 'y'), '"');
     std::atomic<int> sent = 0;
     std::atomic<int> refused = 0;
     auto served = hold->serve("host.echo", [&](IncomingRequest request) {

@@ -1,7 +1,7 @@
 // Crashes: noticed at once, answered by exactly one replacement, and never for ever.
 #include "supervise/fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>
@@ -124,7 +124,7 @@ TEST_F(SupervisorTest, RequestsThatWereNeverSentReachTheSuccessorWithTheirParams
     ASSERT_EQ(text_of(hold->request("deaf")), "true");
     std::vector<std::pair<std::string, PendingCall>> calls;
     for (int i = 0; i < 8; ++i) { // more than the pipe takes
-        std::string params = core::cat("[", i, ",\"", std::string(30'000, 'x'), "\"]");
+        std::string params = base::cat("[", i, ",\"", std::string(30'000, 'x'), "\"]");
         auto call = hold->start("echo", params, {.timeout = patient(60s)});
         ASSERT_TRUE(call.has_value());
         calls.emplace_back(std::move(params), std::move(*call));

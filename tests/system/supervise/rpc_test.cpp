@@ -1,7 +1,7 @@
 // Talking to a real helper: both framings, noise, back-pressure, requests of the helper, sessions.
 #include "supervise/fixture.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -85,7 +85,7 @@ TEST_F(SupervisorTest, ManyThreadsAskAtOnceAndEachGetsItsOwn) {
     for (int t = 0; t < 8; ++t)
         threads.emplace_back([&, t] {
             for (int i = 0; i < 200; ++i) {
-                const std::string params = core::cat("{\"t\":", t, ",\"i\":", i, '}');
+                const std::string params = base::cat("{\"t\":", t, ",\"i\":", i, '}');
                 wrong += text_of(hold->request("echo", params)) != params;
             }
         });
@@ -133,13 +133,13 @@ TEST_F(SupervisorTest, AnswersComeByCallbackToo) {
     auto hold = supervisor.hold(helper());
     Collected seen;
     for (int i = 0; i < 100; ++i)
-        ASSERT_TRUE(hold->start("echo", core::cat('[', i, ']'), {},
+        ASSERT_TRUE(hold->start("echo", base::cat('[', i, ']'), {},
                                 [&](Result<Reply> reply) { seen.add(text_of(reply)); }));
     EXPECT_EQ(seen.wait_for(100).size(), 100U);
     std::vector<std::string> texts = seen.wait_for(100);
     std::vector<std::string> wanted;
     for (int i = 0; i < 100; ++i)
-        wanted.push_back(core::cat('[', i, ']'));
+        wanted.push_back(base::cat('[', i, ']'));
     std::ranges::sort(texts); // their order is not promised
     std::ranges::sort(wanted);
     EXPECT_EQ(texts, wanted);
@@ -210,7 +210,7 @@ TEST_F(SupervisorTest, AHelperThatDoesNotReadCostsBoundedMemoryAndNobodyHangs) {
     spec.limits.max_unsent_bytes = 4'000'000;
     auto hold = supervisor.hold(spec);
     ASSERT_TRUE(hold->request("deaf").has_value());
-    const std::string params = core::cat("[\"", std::string(50'000, 'x'), "\"]");
+    const std::string params = base::cat("[\"", std::string(50'000, 'x'), "\"]");
     std::vector<PendingCall> calls;
     std::optional<Error> refused;
     for (int i = 0; i < 1000 && !refused; ++i) {

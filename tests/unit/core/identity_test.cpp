@@ -1,4 +1,4 @@
-#include "core/identity.hpp"
+#include "base/identity.hpp"
 
 #include <gtest/gtest.h>
 

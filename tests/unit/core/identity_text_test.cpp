@@ -1,10 +1,10 @@
 // An identity survives the way through an environment variable, and nothing else passes for one.
-#include "core/helper_facts.hpp"
-#include "core/identity_text.hpp"
-#include "core/json_fields.hpp"
-#include "core/json_writer.hpp"
+#include "records/helper_facts.hpp"
+#include "base/identity_text.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_writer.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 #include <gtest/gtest.h>
 
 namespace holdfast::core {

@@ -1,6 +1,6 @@
-#include "core/json_exact.hpp"
+#include "json/json_exact.hpp"
 
-#include "core/json_text.hpp"
+#include "json/json_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace holdfast::core {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 json::value parsed(std::string_view text) {
     boost::system::error_code failed;

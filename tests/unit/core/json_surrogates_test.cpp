@@ -1,4 +1,4 @@
-#include "core/json_surrogates.hpp"
+#include "json/json_surrogates.hpp"
 
 #include <gtest/gtest.h>
 

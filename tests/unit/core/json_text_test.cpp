@@ -1,4 +1,4 @@
-#include "core/json_text.hpp"
+#include "json/json_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace holdfast::core {
 namespace {
 
-namespace json = boost::json;
+namespace json = holdfast::json;
 
 TEST(JsonText, numbers_are_written_as_by_hand) {
     EXPECT_EQ(json_text(json::array{0.0, 0.5, -1.0, 0.0998, 3, -7, std::uint64_t{18446744073709551615U}}),

@@ -1,4 +1,4 @@
-#include "core/names.hpp"
+#include "base/names.hpp"
 
 #include <gtest/gtest.h>
 

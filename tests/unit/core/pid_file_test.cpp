@@ -1,5 +1,5 @@
 // PID files of others: what counts as an entry, and what an entry proves.
-#include "core/pid_file.hpp"
+#include "records/pid_file.hpp"
 
 #include <gtest/gtest.h>
 

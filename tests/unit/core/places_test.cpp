@@ -1,4 +1,4 @@
-#include "core/places.hpp"
+#include "places/places.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "core/printable.hpp"
-#include "core/progress_line.hpp"
+#include "base/printable.hpp"
+#include "base/progress_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A record that cannot be read is no record, whatever stands in the file; a readable one comes back whole.
-#include "core/record.hpp"
+#include "records/record.hpp"
 
-#include <boost/json.hpp>
+#include "json/json.hpp"
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -155,9 +155,9 @@ TEST(Record, APidBeyondTheKernelsIsNone) {
 
 TEST(Record, ALargerFileIsNotOurs) {
     Record big = full();
-    big.status.assign(max_record_bytes, 'x');
+    big.status.assign(records::max_record_bytes, 'x');
     EXPECT_FALSE(record_from_json(to_json(big)));
-    big.status.assign(max_record_bytes / 2, 'x');
+    big.status.assign(records::max_record_bytes / 2, 'x');
     EXPECT_TRUE(record_from_json(to_json(big)));
 }
 

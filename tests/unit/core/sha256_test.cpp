@@ -1,5 +1,5 @@
 // The published examples: FIPS 180-4 (as NIST gives them with it) and RFC 4231.
-#include "core/sha256.hpp"
+#include "base/sha256.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,28 +1,28 @@
 // Only the key changes: every case is compared byte for byte.
-#include "core/yaml_key.hpp"
+#include "config_edit/yaml_key.hpp"
 
-#include "core/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
 
 using namespace holdfast;
-using core::cat;
-using core::YamlKey;
+using base::cat;
+using config_edit::YamlKey;
 
 constexpr YamlKey provider{.section = "memory", .key = "provider"};
 
 std::string with(std::string_view text) {
-    auto out = core::yaml_with(text, provider, "holdfast");
+    auto out = config_edit::yaml_with(text, provider, "holdfast");
     return out ? *out : "refused: " + out.error().message;
 }
 std::string without(std::string_view text) {
-    auto out = core::yaml_without(text, provider);
+    auto out = config_edit::yaml_without(text, provider);
     return out ? *out : "refused: " + out.error().message;
 }
 std::string value(std::string_view text) {
-    auto out = core::yaml_value(text, provider);
+    auto out = config_edit::yaml_value(text, provider);
     return !out ? "refused: " + out.error().message : out->value_or("(none)");
 }
 

@@ -1,4 +1,4 @@
-#include "core/json_fields.hpp"
+#include "json/json_fields.hpp"
 #include "doctor/doctor.hpp"
 
 #include <gtest/gtest.h>
@@ -62,23 +62,23 @@ TEST(DoctorJson, SaysTheSame) {
     Report report;
     report.processes = 9;
     report.findings = {orphan(4711), suspect(20)};
-    auto parsed = core::parse_object(to_json(report));
+    auto parsed = json::parse_object(to_json(report));
     ASSERT_TRUE(parsed);
-    EXPECT_EQ(core::integer_field(*parsed, "schema"), 1);
-    EXPECT_EQ(core::integer_field(*parsed, "processes"), 9);
+    EXPECT_EQ(json::integer_field(*parsed, "schema"), 1);
+    EXPECT_EQ(json::integer_field(*parsed, "processes"), 9);
     const auto& findings = parsed->at("findings").as_array();
     ASSERT_EQ(findings.size(), 2U);
     const auto& first = findings[0].as_object();
-    EXPECT_EQ(core::text_field(first, "kind"), "orphaned");
-    EXPECT_TRUE(core::bool_field(first, "proven"));
-    EXPECT_TRUE(core::bool_field(first, "reapable"));
-    EXPECT_EQ(core::integer_field(first, "pid"), 4711);
-    EXPECT_EQ(core::integer_field(first, "age_ms"), 7'440'000);
-    EXPECT_EQ(core::texts_field(first, "evidence"), std::vector<std::string>{"something seen"});
+    EXPECT_EQ(json::text_field(first, "kind"), "orphaned");
+    EXPECT_TRUE(json::bool_field(first, "proven"));
+    EXPECT_TRUE(json::bool_field(first, "reapable"));
+    EXPECT_EQ(json::integer_field(first, "pid"), 4711);
+    EXPECT_EQ(json::integer_field(first, "age_ms"), 7'440'000);
+    EXPECT_EQ(json::texts_field(first, "evidence"), std::vector<std::string>{"something seen"});
     const auto& totals = parsed->at("totals").as_object();
-    EXPECT_EQ(core::integer_field(totals.at("proven").as_object(), "processes"), 2);
-    EXPECT_EQ(core::integer_field(totals.at("reapable").as_object(), "memory_bytes"), 12 << 20);
-    EXPECT_EQ(core::integer_field(totals.at("suspected").as_object(), "findings"), 1);
+    EXPECT_EQ(json::integer_field(totals.at("proven").as_object(), "processes"), 2);
+    EXPECT_EQ(json::integer_field(totals.at("reapable").as_object(), "memory_bytes"), 12 << 20);
+    EXPECT_EQ(json::integer_field(totals.at("suspected").as_object(), "findings"), 1);
 }
 
 TEST(ReapText, ADryRunSaysSo) {
@@ -100,10 +100,10 @@ TEST(ReapText, ASurvivorIsNamedAndTheReportIsNotComplete) {
     auto text = to_text(report);
     EXPECT_TRUE(text.contains("SURVIVED")) << text;
     EXPECT_TRUE(text.contains("STILL THERE: 1 process")) << text;
-    auto parsed = core::parse_object(to_json(report));
+    auto parsed = json::parse_object(to_json(report));
     ASSERT_TRUE(parsed);
-    EXPECT_FALSE(core::bool_field(*parsed, "complete"));
-    EXPECT_EQ(core::text_field(parsed->at("processes").as_array()[1].as_object(), "outcome"), "survived");
+    EXPECT_FALSE(json::bool_field(*parsed, "complete"));
+    EXPECT_EQ(json::text_field(parsed->at("processes").as_array()[1].as_object(), "outcome"), "survived");
 }
 
 TEST(ReapText, NothingToEnd) {

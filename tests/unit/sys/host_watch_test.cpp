@@ -1,4 +1,4 @@
-#include "sys/host_watch.hpp"
+#include "host/host_watch.hpp"
 
 #include "sys/pidfd.hpp"
 #include "sys/pipes.hpp"

@@ -1,0 +1,46 @@
+// Text of unknown origin, made fit to be shown.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace holdfast::base {
+
+// Names, command lines and log lines are any bytes that their process chose. Characters are unprintable when
+// they steer the terminal of the reader (C0, DEL, C1), change the order of what is shown (bidirectional
+// controls), show nothing (zero-width), break lines, or are not UTF-8.
+
+// On one line: each unprintable character and each invalid byte becomes '?'.
+std::string printable(std::string_view text);
+// The same, but line ends stay, and a tab becomes a blank. For text of several lines.
+std::string printable_lines(std::string_view text);
+// For text that is JSON: an unprintable character becomes its escape (\u009b) and an invalid byte U+FFFD. It
+// means the same to who parses it.
+std::string printable_json(std::string_view text);
+
+struct Character {
+    std::size_t length = 1; // bytes
+    char32_t code = 0;      // of an invalid byte its value
+    bool printable = false;
+    bool valid = false;
+};
+// At the start of `text`, which is not empty.
+Character first_character(std::string_view text);
+
+// For JSON, which is UTF-8: each byte that is none becomes U+FFFD, and all else stays as it is.
+std::string as_utf8(std::string text);
+
+// Length of the UTF-8 character at the start of `text`, which is not empty; 0 when there is none.
+std::size_t utf8_length(std::string_view text);
+// Whether all of it is UTF-8.
+bool is_utf8(std::string_view text);
+
+// UTF-8: whether a character begins with this byte, and how many there are. Each counts as one column, which
+// is right for everything but the wide scripts.
+constexpr bool starts_character(char byte) noexcept {
+    return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U;
+}
+std::size_t shown_width(std::string_view text);
+
+} // namespace holdfast::base
