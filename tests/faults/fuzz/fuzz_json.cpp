@@ -9,6 +9,7 @@
 
 #include <string>
 
+using namespace holdfast::json;
 using namespace holdfast::rpc;
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

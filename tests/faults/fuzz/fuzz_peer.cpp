@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace holdfast;
+using namespace holdfast::json;
 using namespace holdfast::rpc;
 
 namespace {

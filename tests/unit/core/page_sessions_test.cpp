@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace holdfast::core {
+using namespace base;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 namespace holdfast::core {
+using namespace base;
 namespace {
 
 constexpr std::int64_t now = 1'000'000;

@@ -1,0 +1,72 @@
+#include "base/printable.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::base {
+namespace {
+
+TEST(Printable, what_would_steer_a_terminal_or_break_json_becomes_a_question_mark) {
+    EXPECT_EQ(printable("caf\xc3\xa9 \xe2\x80\x94 \xf0\x9f\x90\xa6"),
+              "caf\xc3\xa9 \xe2\x80\x94 \xf0\x9f\x90\xa6");
+    EXPECT_EQ(printable("a\033[31mb\x7f\n"), "a?[31mb??");
+    EXPECT_EQ(printable("a\xc2\x85"
+                        "b"),
+              "a?b"); // a control character of two bytes
+    EXPECT_EQ(printable("caf\xe9"), "caf?");
+}
+
+// From the lists of Unicode, not from the table of the code under test.
+TEST(Printable, no_control_of_direction_width_or_line_is_left) {
+    const auto utf8 = [](char32_t code) {
+        std::string out;
+        if (code < 0x80)
+            return std::string(1, static_cast<char>(code));
+        if (code < 0x800)
+            return out + static_cast<char>(0xc0 | code >> 6) + static_cast<char>(0x80 | (code & 0x3f));
+        return out + static_cast<char>(0xe0 | code >> 12) + static_cast<char>(0x80 | (code >> 6 & 0x3f)) +
+               static_cast<char>(0x80 | (code & 0x3f));
+    };
+    std::u32string hostile = U"\u061c\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e"
+                             U"\u2060\u2066\u2067\u2068\u2069\ufeff";
+    for (char32_t code = 0; code < 0xa0; ++code)
+        if (code < 0x20 || code >= 0x7f)
+            hostile += code;
+    for (const char32_t code : hostile) {
+        EXPECT_EQ(printable(utf8(code)), "?") << std::hex << static_cast<unsigned>(code);
+        if (code != '\n' && code != '\t') {
+            EXPECT_EQ(printable_lines(utf8(code)), "?") << std::hex << static_cast<unsigned>(code);
+        }
+    }
+    for (const char* text :
+         {"caf\xc3\xa9", "\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d",
+          "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x90\xa6", "\xe2\x80\xa6", "\xc2\xa0"})
+        EXPECT_EQ(printable(text), text);
+}
+
+TEST(Printable, lines_stay_lines) {
+    EXPECT_EQ(printable_lines("a\tb\r\nc\rd\033[2J\n"), "a b\nc?d?[2J\n");
+    EXPECT_EQ(printable_lines(""), "");
+}
+
+TEST(Printable, json_says_the_same_with_escapes) {
+    EXPECT_EQ(printable_json("{\"a\":\"caf\xc3\xa9 \xc2\x9b\xe2\x80\xae\x7f\xf3\xa0\x80\x81\"}\n"),
+              "{\"a\":\"caf\xc3\xa9 \\u009b\\u202e\\u007f\\udb40\\udc01\"}\n");
+    EXPECT_EQ(printable_json("\"\xff\""), "\"\xef\xbf\xbd\"");
+}
+
+TEST(Printable, for_json_what_is_not_utf8_is_replaced_and_nothing_else) {
+    EXPECT_EQ(as_utf8("caf\xc3\xa9\n\x01"), "caf\xc3\xa9\n\x01");
+    EXPECT_EQ(as_utf8("caf\xe9, \xe6\x97"), "caf\xef\xbf\xbd, \xef\xbf\xbd\xef\xbf\xbd");
+}
+
+TEST(Printable, utf8_is_told_from_what_is_not) {
+    for (const char* text :
+         {"", "plain", "del \x7f, nel \xc2\x85", "\xe6\x97\xa5\xe6\x9c\xac", "\xf4\x8f\xbf\xbf"})
+        EXPECT_TRUE(is_utf8(text)) << text;
+    // Latin-1, a cut character, an overlong form, a surrogate, above the last code point.
+    for (const char* text : {"caf\xe9", "\xe6\x97", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"})
+        EXPECT_FALSE(is_utf8(text)) << text;
+}
+
+} // namespace
+} // namespace holdfast::base
