@@ -64,15 +64,21 @@ std::string event_text(const registry::Event& event) {
     return out + "\n";
 }
 
+constexpr std::size_t piece_bytes = std::size_t{64} << 10; // between two looks whether a signal has come
 constexpr int look_again_ms = 1000; // only where nothing can be watched
+const std::vector<int> ending_signals{SIGINT, SIGTERM, SIGHUP};
+
+bool is_readable(int fd) {
+    pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+    return ::poll(&one, 1, 0) == 1;
+}
 
 // Prints what is appended to a file from now on, whole pieces as `show` makes them fit to be printed, over
 // rotation. With a `writer`: until it has ended, and nothing more can come.
+// `signals`: those that end it. The caller makes the queue before it prints anything: a signal that comes between the
+// first line and this call must not end the program with a colour still switched on.
 int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
-           const sys::PidFd* writer) {
-    auto signals = sys::SignalQueue::of({SIGINT, SIGTERM, SIGHUP});
-    if (!signals)
-        return fail_with(signals.error());
+           const sys::PidFd* writer, const sys::SignalQueue& signals) {
     sys::ignore_signal(SIGPIPE);
     ReturningDirectory changes(path.substr(0, path.rfind('/')));
     sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -105,7 +111,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
         }
         if (last)
             return exit_ok;
-        std::array<pollfd, 4> fds{{{.fd = signals->fd(), .events = POLLIN, .revents = 0},
+        std::array<pollfd, 4> fds{{{.fd = signals.fd(), .events = POLLIN, .revents = 0},
                                    {.fd = changes.fd(), .events = POLLIN, .revents = 0},
                                    {.fd = writer ? writer->fd() : -1, .events = POLLIN, .revents = 0},
                                    {.fd = STDOUT_FILENO, .events = 0, .revents = 0}}};
@@ -193,9 +199,23 @@ int logs_command(const Arguments& arguments) {
         return as_text ? terminal.show(piece) : piece;
     };
     text += newest;
-    int code = answer_bytes(show(text));
-    if (code == exit_ok && arguments.has("follow") && log->writer)
-        code = follow(log->path, newest.size(), show, &*log->writer);
+    const bool follows = arguments.has("follow") && log->writer;
+    std::optional<sys::SignalQueue> signals;
+    if (follows) {
+        auto queue = sys::SignalQueue::of(ending_signals);
+        if (!queue)
+            return fail_with(queue.error());
+        signals = std::move(*queue);
+    }
+    int code = exit_ok;
+    bool interrupted = false;
+    for (std::size_t at = 0; at < text.size() && code == exit_ok && !interrupted; at += piece_bytes) {
+        std::string piece = text.substr(at, piece_bytes);
+        code = answer_bytes(show(piece));
+        interrupted = signals && is_readable(signals->fd());
+    }
+    if (code == exit_ok && follows && !interrupted)
+        code = follow(log->path, newest.size(), show, &*log->writer, *signals);
     if (as_text)
         (void)print_bytes(terminal.finish());
     return code;
@@ -220,6 +240,9 @@ int events_command(const Arguments& arguments) {
     const int shown = answer_bytes(text);
     if (shown != exit_ok || !arguments.has("follow"))
         return shown;
+    auto signals = sys::SignalQueue::of(ending_signals);
+    if (!signals)
+        return fail_with(signals.error());
     return follow(
         log.path(), size,
         [&show](std::string& pending) {
@@ -232,7 +255,7 @@ int events_command(const Arguments& arguments) {
             }
             return out;
         },
-        nullptr);
+        nullptr, *signals);
 }
 
 } // namespace holdfast::cli

@@ -60,10 +60,12 @@ public:
         : service_(service) {
         service_.submit(
             [this](WriteContext&) -> Result<void> {
+                begun_.count_down();
                 gate_.wait();
                 return {};
             },
             [](const Result<void>&) {});
+        begun_.wait(); // so that this write is a batch of its own, and what is submitted next is in another
     }
     void run(bool& failed) {
         std::promise<bool> seen;
@@ -75,6 +77,7 @@ public:
 
 private:
     Service& service_;
+    std::latch begun_{1};
     std::latch gate_{1};
 };
 
