@@ -45,8 +45,10 @@ def main(build: str, version: str, out: str) -> int:
     # The memory provider for Hermes, which looks for such entry points; it finds the package above by its name.
     plugin = os.path.join(HERE, "..", "..", "adapters", "hermes")
     for name in sorted(os.listdir(plugin)):
-        if name.endswith(".py") or name == "plugin.yaml":
+        if name.endswith(".py"):
             add_file(f"holdfast_hermes/{name}", os.path.join(plugin, name))
+    with open(os.path.join(plugin, "plugin.yaml.in"), "rb") as source:
+        add("holdfast_hermes/plugin.yaml", source.read().replace(b"@PROJECT_VERSION@", version.encode()))
     add(f"{info}/entry_points.txt", b"[hermes_agent.memory_providers]\nholdfast = holdfast_hermes\n")
     add_file(f"{info}/LICENSE", os.path.join(HERE, "..", "..", "LICENSE"))
     metadata = (
