@@ -280,7 +280,7 @@ void Store::shape_changed() {
 }
 
 bool Store::in_place() const noexcept {
-    struct stat file {};
+    struct stat file{};
     return ::stat(options_.path.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
 }
 
@@ -308,7 +308,10 @@ void Store::close() {
         const std::lock_guard lock(readers_mutex_);
         readers_.clear();
     }
-    (void)need_own_files(); // closing copies it back
+    // Closing copies the log back, so the files must be ours. A store that could not be opened has none: it
+    // was never fenced, and its owner reports why it could not be opened.
+    if (inode_ != 0)
+        (void)need_own_files();
     log_.detach();
     writer_.close(); // the last connection copies the log back and removes it
 }

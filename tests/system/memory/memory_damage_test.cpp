@@ -31,7 +31,7 @@ Result<std::unique_ptr<Store>> open_store(const TempHome& home) {
 std::map<std::string, std::string> bytes_of(const TempHome& home) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(home.path())) {
-        struct stat info {};
+        struct stat info{};
         ::stat(entry.path().c_str(), &info);
         files[entry.path().filename()] = std::to_string(info.st_mode) + TempHome::read_path(entry.path());
     }
@@ -59,10 +59,15 @@ TEST(MemoryDamage, a_database_of_another_program_is_left_as_it_is) {
                                     std::to_string(version)));
         }
         const auto before = bytes_of(home);
-        const auto store = open_store(home);
+        bool fenced = false;
+        StoreOptions options;
+        options.path = home.file("memory.db");
+        options.on_fenced = [&fenced] { fenced = true; };
+        const auto store = Store::open(options, [](const Progress&) {});
         ASSERT_FALSE(store);
         EXPECT_EQ(store.error().code, Errc::unsupported);
         EXPECT_NE(store.error().message.find("another program"), std::string::npos) << store.error().message;
+        EXPECT_FALSE(fenced) << "its owner would report another owner instead of the foreign database";
         EXPECT_EQ(bytes_of(home), before) << "version " << version;
     }
 }
