@@ -85,18 +85,20 @@ void measure_listing(const Run& run, int entries) {
     const std::string beside = "a bare read of the same records, with their lock queries";
     for (const Words& words : {Words{"ps"}, Words{"ps", "--json"}}) {
         const std::string name = words.size() == 1 ? "`ps`" : "`ps --json`";
-        pair_row(run, {.what = name + of, .beside = beside, .unit = "ms", .at_most = 2}, 15,
-                 [&](const Programs& programs) { return listed(programs, words); }, bare);
-        count_row(run, "... system calls",
-                  [&](const Programs& programs) {
-                      auto spec = home.command(words);
-                      spec.argv.front() = programs.path("holdfast");
-                      return count(spec).calls;
-                  },
-                  [&] {
-                      return std::optional(
-                          count(home.command_of("bare-list", {home.path() + "/run/default/helpers"})).calls);
-                  });
+        pair_row(
+            run, {.what = name + of, .beside = beside, .unit = "ms", .at_most = 2}, 15,
+            [&](const Programs& programs) { return listed(programs, words); }, bare);
+        count_row(
+            run, "... system calls",
+            [&](const Programs& programs) {
+                auto spec = home.command(words);
+                spec.argv.front() = programs.path("holdfast");
+                return count(spec).calls;
+            },
+            [&] {
+                return std::optional(
+                    count(home.command_of("bare-list", {home.path() + "/run/default/helpers"})).calls);
+            });
     }
     const double begin = now_ms();
     const auto stopped = home.run({"stop", "--all"}, harness::Deadline::in(std::chrono::seconds(300)));

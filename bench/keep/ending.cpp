@@ -118,17 +118,19 @@ double bare_loop(int processes) {
 } // namespace
 
 void measure_ending(const Run& run, int rounds) {
-    pair_row(run,
-             {.what = "host SIGKILL to tree of ten empty, `--stop now`",
-              .beside = "a bare loop of kill, which nobody had to wake",
-              .unit = "ms",
-              .at_most = 1.15,
-              .with_p99 = true},
-             rounds, [](const Programs& programs) { return host_death_to_empty(programs, 10); },
-             [] { return bare_loop(10); });
-    pair_row(run,
-             {.what = "100 processes ended", .beside = "a bare loop of kill", .unit = "ms", .at_most = 2}, rounds,
-             [](const Programs& programs) { return asked_to_empty(programs, 100); }, [] { return bare_loop(100); });
+    pair_row(
+        run,
+        {.what = "host SIGKILL to tree of ten empty, `--stop now`",
+         .beside = "a bare loop of kill, which nobody had to wake",
+         .unit = "ms",
+         .at_most = 1.15,
+         .with_p99 = true},
+        rounds, [](const Programs& programs) { return host_death_to_empty(programs, 10); },
+        [] { return bare_loop(10); });
+    pair_row(
+        run, {.what = "100 processes ended", .beside = "a bare loop of kill", .unit = "ms", .at_most = 2},
+        rounds, [](const Programs& programs) { return asked_to_empty(programs, 100); },
+        [] { return bare_loop(100); });
     if (run.other)
         return;
     std::vector<double> ours, polling;
@@ -136,7 +138,9 @@ void measure_ending(const Run& run, int rounds) {
         ours.push_back(host_death_to_empty(run.ours, 10));
         polling.push_back(host_death_to_empty_by_polling(10, 300 + 450 * i));
     }
-    pair_row_of({.what = "host SIGKILL to tree of ten empty", .beside = "a watchdog that looks every 2 s", .unit = "ms"},
+    pair_row_of({.what = "host SIGKILL to tree of ten empty",
+                 .beside = "a watchdog that looks every 2 s",
+                 .unit = "ms"},
                 ours, polling);
 }
 

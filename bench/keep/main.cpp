@@ -8,7 +8,8 @@
 
 int main(int argc, char** argv) {
     using namespace holdfast::bench;
-    Given given = read_words(argc, argv, {"ending", "start", "memory", "listing", "respawn"}, {"entries", "pm2"});
+    Given given =
+        read_words(argc, argv, {"ending", "start", "memory", "listing", "respawn"}, {"entries", "pm2"});
     const std::string entries = given.values["entries"];
     const int listed = entries.empty() ? (given.quick ? 100 : 1000) : std::atoi(entries.c_str());
     if (listed < 1)

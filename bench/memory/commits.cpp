@@ -127,7 +127,7 @@ void measure_log_watch(int rounds) {
         commit_times.push_back((now_ms() - begun) * 1000);
         // As Store::need_own_files does before a commit, and after it.
         begun = now_ms();
-        struct stat database {};
+        struct stat database{};
         const bool sound = watch.look(LogWatch::Part::place) == LogState::sound &&
                            ::stat(path.c_str(), &database) == 0 && watch.look() == LogState::sound;
         looks.push_back((now_ms() - begun) * 1000);

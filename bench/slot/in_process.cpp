@@ -68,7 +68,9 @@ double calls_of_a_round(const Programs& programs, const std::string& word) {
     const harness::TempDir directory;
     constexpr int few = 10, many = 60;
     const auto calls = [&](int rounds) {
-        return count(spec_of(programs, directory.path().string()), {}, word + " " + std::to_string(rounds) + "\n").calls;
+        return count(spec_of(programs, directory.path().string()), {},
+                     word + " " + std::to_string(rounds) + "\n")
+            .calls;
     };
     return (calls(many) - calls(few)) / (many - few);
 }
@@ -78,26 +80,31 @@ double calls_of_a_round(const Programs& programs, const std::string& word) {
 void measure_acquire(const Run& run, int rounds) {
     Workers workers;
     constexpr int batch = 20;
-    const std::string ours = "acquire " + std::to_string(batch), bare = "bare-acquire " + std::to_string(batch);
-    pair_row(run,
-             {.what = "acquire and release", .beside = "open, lock, write, close", .unit = "µs", .at_most = 6},
-             rounds / batch, [&](const Programs& programs) { return workers.ask(programs, ours); },
-             [&] { return workers.ask(run.ours, bare); });
-    count_row(run, "... system calls", [](const Programs& programs) { return calls_of_a_round(programs, "acquire"); },
-              [&] { return std::optional(calls_of_a_round(run.ours, "bare-acquire")); });
+    const std::string ours = "acquire " + std::to_string(batch),
+                      bare = "bare-acquire " + std::to_string(batch);
+    pair_row(
+        run,
+        {.what = "acquire and release", .beside = "open, lock, write, close", .unit = "µs", .at_most = 6},
+        rounds / batch, [&](const Programs& programs) { return workers.ask(programs, ours); },
+        [&] { return workers.ask(run.ours, bare); });
+    count_row(
+        run, "... system calls",
+        [](const Programs& programs) { return calls_of_a_round(programs, "acquire"); },
+        [&] { return std::optional(calls_of_a_round(run.ours, "bare-acquire")); });
 }
 
 void measure_handover(const Run& run, int rounds) {
     Workers workers;
-    pair_row(run,
-             {.what = "predecessor's exit to successor's ownership",
-              .beside = "a bare lock waiter",
-              .unit = "µs",
-              .at_most = 1.5,
-              .p99_at_most = 2,
-              .with_p99 = true},
-             rounds, [&](const Programs& programs) { return workers.ask(programs, "handover"); },
-             [&] { return workers.ask(run.ours, "bare-handover"); });
+    pair_row(
+        run,
+        {.what = "predecessor's exit to successor's ownership",
+         .beside = "a bare lock waiter",
+         .unit = "µs",
+         .at_most = 1.5,
+         .p99_at_most = 2,
+         .with_p99 = true},
+        rounds, [&](const Programs& programs) { return workers.ask(programs, "handover"); },
+        [&] { return workers.ask(run.ours, "bare-handover"); });
 }
 
 } // namespace holdfast::bench

@@ -1,5 +1,6 @@
 // The slot's figures, as rows of a Markdown table.
-//   slot-bench [--quick] [--against DIRECTORY] [--only SECTION]...    sections: acquire handover status start memory
+//   slot-bench [--quick] [--against DIRECTORY] [--only SECTION]...    sections: acquire handover status start
+//   memory
 #include "slot/measures.hpp"
 #include "stage/words.hpp"
 

@@ -46,13 +46,17 @@ harness::Child start_held(const harness::HoldfastHome& home) {
 void measure_status(const Run& run, int rounds) {
     const harness::HoldfastHome home;
     auto owner = start_held(home);
-    pair_row(run, {.what = "`holdfast status`, end to end", .beside = "`python3 -c pass`", .unit = "ms"}, rounds,
-             [&](const Programs& programs) { return run_time(home, {programs.path("holdfast"), "status", "bench"}); },
-             [&] { return run_time(home, {"/usr/bin/python3", "-c", "pass"}); });
+    pair_row(
+        run, {.what = "`holdfast status`, end to end", .beside = "`python3 -c pass`", .unit = "ms"}, rounds,
+        [&](const Programs& programs) {
+            return run_time(home, {programs.path("holdfast"), "status", "bench"});
+        },
+        [&] { return run_time(home, {"/usr/bin/python3", "-c", "pass"}); });
 }
 
 void measure_slot_start(const Run& run, int rounds) {
-    measure_start_of(run, "`run --slot` to the command's first word", {"run", "--slot", "bench", "--"}, rounds, 1.3);
+    measure_start_of(run, "`run --slot` to the command's first word", {"run", "--slot", "bench", "--"},
+                     rounds, 1.3);
 }
 
 void measure_waiter_memory() {

@@ -1,5 +1,5 @@
-// Start storms in bulk: slot-storm [ROUNDS [SEED [ORPHANED_EVERY]]]. Prints rows of a Markdown table; fails when anything was not
-// right.
+// Start storms in bulk: slot-storm [ROUNDS [SEED [ORPHANED_EVERY]]]. Prints rows of a Markdown table; fails
+// when anything was not right.
 #include "slot_storm/storm.hpp"
 
 #include <cstdio>

@@ -17,8 +17,8 @@ struct Counts {
     double faults = 0; // pages that the kernel had to bring
 };
 
-// Runs it to its end twice, once under strace. Once it has said `word` (or at once) it is given `input` and the end
-// of its stdin.
+// Runs it to its end twice, once under strace. Once it has said `word` (or at once) it is given `input` and
+// the end of its stdin.
 Counts count(harness::SpawnSpec spec, const std::string& word = "", const std::string& input = "");
 
 } // namespace holdfast::bench

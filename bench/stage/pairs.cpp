@@ -20,8 +20,8 @@ std::string whole(double value) {
     return text;
 }
 
-void print(const std::string& what, const std::string& ours, const std::string& base, const std::string& ratio,
-           std::optional<double> at_most, std::optional<double> judged) {
+void print(const std::string& what, const std::string& ours, const std::string& base,
+           const std::string& ratio, std::optional<double> at_most, std::optional<double> judged) {
     const std::string target = at_most ? "at most " + number(*at_most) : "";
     const std::string verdict = !at_most || !judged ? "" : *judged <= *at_most ? "met" : "missed";
     std::printf("| %s | %s | %s | %s | %s | %s |\n", what.c_str(), ours.c_str(), base.c_str(), ratio.c_str(),
@@ -44,7 +44,8 @@ void pair_row_of(const PairRow& row, const std::vector<double>& ours, const std:
     const double median = quantile(ratios, 0.5);
     const std::string what = row.beside.empty() ? row.what : row.what + "; beside " + row.beside;
     print(what, number(quantile(ours, 0.5)) + " " + row.unit, number(quantile(base, 0.5)) + " " + row.unit,
-          number(median) + " (" + number(quantile(ratios, 0.25)) + " to " + number(quantile(ratios, 0.75)) + ")",
+          number(median) + " (" + number(quantile(ratios, 0.25)) + " to " + number(quantile(ratios, 0.75)) +
+              ")",
           row.at_most, median);
     if (!row.with_p99)
         return;
@@ -54,8 +55,8 @@ void pair_row_of(const PairRow& row, const std::vector<double>& ours, const std:
           number(base_tail > 0 ? tail / base_tail : 0), row.p99_at_most, tail / base_tail);
 }
 
-void pair_row(const Run& run, const PairRow& row, int rounds, const std::function<double(const Programs&)>& ours,
-              const std::function<double()>& bare) {
+void pair_row(const Run& run, const PairRow& row, int rounds,
+              const std::function<double(const Programs&)>& ours, const std::function<double()>& bare) {
     const auto base = [&] { return run.other ? ours(*run.other) : bare(); };
     std::vector<double> left, right;
     (void)ours(run.ours), (void)base(); // files are in the cache now, directories exist
@@ -82,7 +83,8 @@ void count_row(const Run& run, const std::string& what, const std::function<doub
     print(what, whole(mine), base ? whole(*base) : "", base && *base > 0 ? number(mine / *base) : "", {}, {});
 }
 
-void value_row(const std::string& what, double value, const std::string& unit, std::optional<double> at_most) {
+void value_row(const std::string& what, double value, const std::string& unit,
+               std::optional<double> at_most) {
     print(what, number(value) + " " + unit, "", "", at_most, value);
 }
 

@@ -1,8 +1,9 @@
 // Two things measured in turns in one loop, and the ratio of each pair.
 //
-// A machine is faster in one minute than in the next. Figures that are taken one after the other show that change
-// and not what differs between the two things. The two figures of a pair are taken within milliseconds, so their
-// ratio does not know the minute. The row shows the median of these ratios and their quartiles.
+// A machine is faster in one minute than in the next. Figures that are taken one after the other show that
+// change and not what differs between the two things. The two figures of a pair are taken within
+// milliseconds, so their ratio does not know the minute. The row shows the median of these ratios and their
+// quartiles.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ struct Programs {
     [[nodiscard]] std::string path(const std::string& name) const { return directory + "/" + name; }
 };
 
-// What the words of a bench program say. `--against DIRECTORY` names the build of another commit: it then takes the
-// place of the baseline wherever a row can be measured with both.
+// What the words of a bench program say. `--against DIRECTORY` names the build of another commit: it then
+// takes the place of the baseline wherever a row can be measured with both.
 struct Run {
     Programs ours;
     std::optional<Programs> other;
@@ -35,13 +36,14 @@ struct PairRow {
 };
 
 // Measures `rounds` pairs, each in the other order than the one before, and prints the row.
-void pair_row(const Run& run, const PairRow& row, int rounds, const std::function<double(const Programs&)>& ours,
-              const std::function<double()>& bare);
+void pair_row(const Run& run, const PairRow& row, int rounds,
+              const std::function<double(const Programs&)>& ours, const std::function<double()>& bare);
 
 // The same for figures that were taken in pairs elsewhere.
 void pair_row_of(const PairRow& row, const std::vector<double>& ours, const std::vector<double>& base);
 
-// Counts, which no machine changes: "| what | 42 | 17 | 2.47 | | |". With another commit they are compared, too.
+// Counts, which no machine changes: "| what | 42 | 17 | 2.47 | | |". With another commit they are compared,
+// too.
 void count_row(const Run& run, const std::string& what, const std::function<double(const Programs&)>& ours,
                const std::function<std::optional<double>()>& bare);
 

@@ -95,10 +95,11 @@ void measure_draws(const std::string& what, int pairs, const std::string& target
     const auto mean = [&](const std::vector<double>& figures) {
         return std::accumulate(figures.begin(), figures.end(), 0.0) / pairs;
     };
-    row(what + ", where the scheduler puts them, mean of the medians of " + std::to_string(pairs) + " fresh pairs",
+    row(what + ", where the scheduler puts them, mean of the medians of " + std::to_string(pairs) +
+            " fresh pairs",
         mean(ours), mean(base), "µs", target);
-    row_text("of these pairs, those that it put on one processor (under 30 µs)", together(ours), together(base),
-             "");
+    row_text("of these pairs, those that it put on one processor (under 30 µs)", together(ours),
+             together(base), "");
 }
 
 } // namespace holdfast::bench

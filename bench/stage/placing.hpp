@@ -5,8 +5,8 @@
 // (which has to be fetched out of its halt, in a virtual machine some 40 µs each way). How one waits (read,
 // poll, epoll, with or without a time) does not decide it: four equal pairs of bare pipes, in turns in one
 // run, took 7, 7, 7 and 86 µs. A baseline and ours draw separately, so one figure each shows the draw and not
-// what we add. Therefore both are measured under the same placing, under each there is; and the scheduler's own
-// choice over many fresh pairs.
+// what we add. Therefore both are measured under the same placing, under each there is; and the scheduler's
+// own choice over many fresh pairs.
 #pragma once
 
 #include <sched.h>
@@ -44,8 +44,8 @@ struct DrawnPair {
     std::function<void()> baseline;
 };
 
-// What the scheduler's choice gives: of `pairs` that `make` makes, how many were put on one processor, and the
-// mean of their medians. Nothing where there is only one processor to choose.
+// What the scheduler's choice gives: of `pairs` that `make` makes, how many were put on one processor, and
+// the mean of their medians. Nothing where there is only one processor to choose.
 void measure_draws(const std::string& what, int pairs, const std::string& target,
                    const std::function<DrawnPair()>& make);
 

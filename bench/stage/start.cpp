@@ -21,7 +21,8 @@ double bare_run(const harness::HoldfastHome& home, Words argv) {
 
 } // namespace
 
-void measure_start_of(const Run& run, const std::string& what, const Words& words, int rounds, double at_most) {
+void measure_start_of(const Run& run, const std::string& what, const Words& words, int rounds,
+                      double at_most) {
     const harness::HoldfastHome home;
     const auto guarded = [&](const Programs& programs) {
         Words all{programs.path("holdfast")};
@@ -59,17 +60,19 @@ void measure_start_of(const Run& run, const std::string& what, const Words& word
                      .unit = "ms",
                      .at_most = at_most},
                     ours, three);
-        pair_row_of({.what = "the same", .beside = "bare starts of front and command", .unit = "ms"}, ours, two);
+        pair_row_of({.what = "the same", .beside = "bare starts of front and command", .unit = "ms"}, ours,
+                    two);
         pair_row_of({.what = "the same", .beside = "the command alone", .unit = "ms"}, ours, one);
     }
     const Counts mine = counted(guarded(run.ours));
     const Counts base = counted(run.other ? guarded(*run.other) : Words{});
-    const auto row = [&](const std::string& name, double Counts::*member) {
-        count_row(run, "... " + name,
-                  [&](const Programs& programs) {
-                      return (programs.directory == run.ours.directory ? mine : base).*member;
-                  },
-                  [&] { return std::optional(base.*member); });
+    const auto row = [&](const std::string& name, double Counts::* member) {
+        count_row(
+            run, "... " + name,
+            [&](const Programs& programs) {
+                return (programs.directory == run.ours.directory ? mine : base).*member;
+            },
+            [&] { return std::optional(base.*member); });
     };
     row("programs executed, to the end of the run; beside the command alone", &Counts::execs);
     row("processes made", &Counts::forks);

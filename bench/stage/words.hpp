@@ -17,8 +17,8 @@ struct Given {
     [[nodiscard]] bool wants(const std::string& section) const;
 };
 
-// Reads --quick, --against DIRECTORY, --only SECTION (as often as wanted) and the program's own `options`, each
-// with a value. Ends the program with a sentence when a word is none of these.
+// Reads --quick, --against DIRECTORY, --only SECTION (as often as wanted) and the program's own `options`,
+// each with a value. Ends the program with a sentence when a word is none of these.
 Given read_words(int argc, char** argv, const Words& sections, const Words& options);
 
 } // namespace holdfast::bench

@@ -1,5 +1,5 @@
-// The plain values of the public API: what is known of a slot, and the words for it. They have no behaviour, so
-// every part of Holdfast may use them.
+// The plain values of the public API: what is known of a slot, and the words for it. They have no behaviour,
+// so every part of Holdfast may use them.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "holdfast/registry.hpp"
-#include "holdfast/values.hpp"
 #include "holdfast/supervisor.hpp"
+#include "holdfast/values.hpp"
 
 #include "json/json.hpp"
 

@@ -1,8 +1,8 @@
 // The registry of a host's own helpers, and the parent watch, for C.
+#include "base/printable.hpp"
 #include "capi/border.h"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "base/printable.hpp"
 #include "holdfast/parent_watch.hpp"
 
 using namespace holdfast;

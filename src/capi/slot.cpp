@@ -1,7 +1,7 @@
 // Slots for C.
+#include "base/printable.hpp"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "base/printable.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;

@@ -1,8 +1,8 @@
 // Supervisor and holds for C.
+#include "base/printable.hpp"
 #include "capi/handles.hpp"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
-#include "base/printable.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;

@@ -1,4 +1,5 @@
 // The table of all commands.
+#include "base/text.hpp"
 #include "cli/doctor.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
@@ -9,7 +10,6 @@
 #include "cli/print.hpp"
 #include "cli/run.hpp"
 #include "cli/slots.hpp"
-#include "base/text.hpp"
 
 namespace holdfast::cli {
 

@@ -2,11 +2,11 @@
 // anything.
 #include "cli/manual.hpp"
 
-#include "holdfast/slot.hpp"
-#include "cli/print.hpp"
-#include "cli/settings.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "cli/print.hpp"
+#include "cli/settings.hpp"
+#include "holdfast/slot.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
 

@@ -1,9 +1,9 @@
 #include "cli/doctor.hpp"
 
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "base/text.hpp"
 #include "doctor/doctor.hpp"
 
 #include <charconv>

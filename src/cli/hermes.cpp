@@ -1,15 +1,15 @@
 #include "cli/hermes.hpp"
 
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/hermes_folder.hpp"
 #include "cli/print.hpp"
-#include "json/json_fields.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "config_edit/yaml_key.hpp"
 #include "holdfast/slot.hpp"
-#include "sys/errors.hpp"
 #include "places/user_places.hpp"
+#include "sys/errors.hpp"
+#include "json/json_fields.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ struct Places {
 };
 
 bool is_directory(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 

@@ -1,11 +1,11 @@
+#include "base/printable.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
 #include "cli/print.hpp"
 #include "cli/returning_directory.hpp"
 #include "cli/settings.hpp"
-#include "base/printable.hpp"
-#include "base/terminal_text.hpp"
-#include "base/text.hpp"
 #include "registry/events.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"
@@ -65,7 +65,7 @@ std::string event_text(const registry::Event& event) {
 }
 
 constexpr std::size_t piece_bytes = std::size_t{64} << 10; // between two looks whether a signal has come
-constexpr int look_again_ms = 1000; // only where nothing can be watched
+constexpr int look_again_ms = 1000;                        // only where nothing can be watched
 const std::vector<int> ending_signals{SIGINT, SIGTERM, SIGHUP};
 
 bool is_readable(int fd) {
@@ -75,8 +75,8 @@ bool is_readable(int fd) {
 
 // Prints what is appended to a file from now on, whole pieces as `show` makes them fit to be printed, over
 // rotation. With a `writer`: until it has ended, and nothing more can come.
-// `signals`: those that end it. The caller makes the queue before it prints anything: a signal that comes between the
-// first line and this call must not end the program with a colour still switched on.
+// `signals`: those that end it. The caller makes the queue before it prints anything: a signal that comes
+// between the first line and this call must not end the program with a colour still switched on.
 int follow(const std::string& path, std::uint64_t from, const std::function<std::string(std::string&)>& show,
            const sys::PidFd* writer, const sys::SignalQueue& signals) {
     sys::ignore_signal(SIGPIPE);
@@ -94,8 +94,7 @@ int follow(const std::string& path, std::uint64_t from, const std::function<std:
             ssize_t n =
                 file ? ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(from)) : 0;
             if (n <= 0) {
-                struct stat mine {
-                }, there{};
+                struct stat mine{}, there{};
                 bool turned = ::stat(path.c_str(), &there) == 0 &&
                               (!file || (::fstat(file.get(), &mine) == 0 && mine.st_ino != there.st_ino));
                 if (!turned)

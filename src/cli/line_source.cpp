@@ -1,8 +1,8 @@
 #include "cli/line_source.hpp"
 
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
-#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
@@ -22,7 +22,7 @@ using base::cat;
 Result<LineSource> LineSource::open(const std::string& path) {
     LineSource source;
     source.path_ = path;
-    struct stat info {};
+    struct stat info{};
     const auto note_inode = [&] {
         if (S_ISREG(info.st_mode))
             source.inode_.emplace(info.st_dev, info.st_ino);
@@ -78,7 +78,7 @@ Result<LineSource> LineSource::open(const std::string& path) {
 }
 
 bool LineSource::is_file_of(int fd) const noexcept {
-    struct stat info {};
+    struct stat info{};
     return inode_ && ::fstat(fd, &info) == 0 && inode_->first == info.st_dev && inode_->second == info.st_ino;
 }
 

@@ -1,8 +1,8 @@
 #include "cli/manual.hpp"
 
-#include "cli/print.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "cli/print.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,6 @@
 // show, forget, sessions and episodes: looking through the memory without a question.
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
@@ -6,8 +8,6 @@
 #include "cli/print.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_text.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>

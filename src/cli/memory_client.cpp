@@ -1,18 +1,18 @@
 #include "cli/memory_client.hpp"
 
+#include "base/duration.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/settings.hpp"
-#include "base/duration.hpp"
-#include "json/json_fields.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
+#include "json/json_fields.hpp"
 
 #include <poll.h>
 

@@ -1,15 +1,15 @@
 // The store as JSON lines, a page at a time.
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/line_source.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
-#include "json/json_fields.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
+#include "json/json_fields.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -140,7 +140,7 @@ Result<Exported> write_lines_of(const std::string& database, int fd, const std::
 
 // A pipe, a device, what a shell stands for >(…): it is there already and takes what is written.
 bool is_stream(const std::string& name) {
-    struct stat there {};
+    struct stat there{};
     return ::stat(name.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 

@@ -1,15 +1,15 @@
 // Lines into the store: in batches, each committed before the next is sent.
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/line_source.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
+#include "sys/errors.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_surrogates.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
-#include "sys/errors.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // Asks holdfast-memory what there is to see: it has SQLite, and this program has not.
-#include "cli/memory.hpp"
 #include "base/duration.hpp"
-#include "json/json_fields.hpp"
 #include "base/text.hpp"
+#include "cli/memory.hpp"
 #include "sys/clock.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
+#include "json/json_fields.hpp"
 
 #include <poll.h>
 #include <unistd.h>

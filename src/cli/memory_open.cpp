@@ -1,18 +1,18 @@
 // open: a link that opens the viewer's pages once, and a browser for it where there is one.
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "base/duration.hpp"
-#include "json/json_fields.hpp"
-#include "json/json_text.hpp"
-#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/program_path.hpp"
 #include "sys/spawn.hpp"
 #include "sys/whole_file.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 // Where the memory helper and its home are.
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"

@@ -1,9 +1,9 @@
 // serve, daemon and mcp: this process becomes holdfast-memory.
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
-#include "base/text.hpp"
 
 #include <unistd.h>
 

@@ -1,14 +1,14 @@
 // status: a reader. It takes nothing, wakes nobody and becomes nobody's owner.
+#include "base/duration.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/print.hpp"
 #include "cli/slot_json.hpp"
-#include "base/duration.hpp"
-#include "json/json_fields.hpp"
-#include "json/json_text.hpp"
-#include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "sys/errors.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // search, add and check: one question, one answer.
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/memory.hpp"
 #include "cli/memory_client.hpp"
@@ -6,7 +7,6 @@
 #include "cli/print.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_text.hpp"
-#include "base/text.hpp"
 
 #include <unistd.h>
 

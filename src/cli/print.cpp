@@ -1,8 +1,8 @@
 #include "cli/print.hpp"
 
-#include "cli/exit_codes.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "cli/exit_codes.hpp"
 #include "sys/errors.hpp"
 
 #include <sys/ioctl.h>
@@ -70,8 +70,7 @@ int answer_bytes(std::string_view bytes, int code) {
     return fail_with(sys::fail_making("write to stdout").error());
 }
 std::string in_one_line(std::string text) {
-    std::ranges::replace_if(
-        text, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+    std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
     return base::printable(text);
 }
 void complain(std::string_view text) {

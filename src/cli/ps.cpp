@@ -1,15 +1,15 @@
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/helpers.hpp"
 #include "cli/print.hpp"
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
-#include "json/json_fields.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "registry/listing.hpp"
 #include "sys/parallel.hpp"
 #include "sys/proc.hpp"
+#include "json/json_fields.hpp"
 
 #include <unistd.h>
 

@@ -20,7 +20,7 @@ void ReturningDirectory::clear() {
 
 ReturningDirectory::Place ReturningDirectory::nearest() const {
     std::string path = path_;
-    struct stat file {};
+    struct stat file{};
     while (::stat(path.c_str(), &file) != 0 && path != "/")
         path.resize(std::max<std::size_t>(path.rfind('/'), 1)); // absolute, so there is one
     return {.path = path, .device = file.st_dev, .inode = file.st_ino};

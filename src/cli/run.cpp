@@ -1,19 +1,19 @@
 #include "cli/run.hpp"
 
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/run_slot.hpp"
 #include "cli/settings.hpp"
-#include "base/text.hpp"
+#include "host/starter.hpp"
 #include "keep/front.hpp"
+#include "records/paths.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/spare.hpp"
 #include "registry/sweep.hpp"
 #include "slot/ownership.hpp"
-#include "records/paths.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/proc.hpp"
-#include "host/starter.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -150,7 +150,7 @@ Result<void> check_effects(const Arguments& arguments, const core::StopPlan& pla
 }
 
 bool stdin_has_client() {
-    struct stat file {};
+    struct stat file{};
     return ::fstat(STDIN_FILENO, &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
 }
 

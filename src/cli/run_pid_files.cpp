@@ -1,8 +1,8 @@
 #include "cli/run_pid_files.hpp"
 
+#include "base/text.hpp"
 #include "cli/print.hpp"
 #include "records/pid_file.hpp"
-#include "base/text.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
@@ -39,8 +39,8 @@ std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments) {
     return slot::PidFileText{.path = *path,
                              .text = arguments.value("pidfile-format") == "json"
                                          ? records::json_pid_file(::getpid(), stat ? stat->start_ticks : 0,
-                                                               arguments.command,
-                                                               arguments.value("slot").value_or(""))
+                                                                  arguments.command,
+                                                                  arguments.value("slot").value_or(""))
                                          : records::plain_pid_file(::getpid())};
 }
 

@@ -3,9 +3,9 @@
 
 #include "cli/options.hpp"
 #include "holdfast/slot.hpp"
+#include "host/host_watch.hpp"
 #include "registry/events.hpp"
 #include "slot/pid_file.hpp"
-#include "host/host_watch.hpp"
 
 #include <optional>
 

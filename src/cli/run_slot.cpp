@@ -1,12 +1,12 @@
 #include "cli/run_slot.hpp"
 
+#include "base/names.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/print.hpp"
 #include "cli/run_pid_files.hpp"
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
-#include "base/names.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "registry/acquire.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/memory_trim.hpp"
@@ -114,8 +114,9 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
 
     if (auto ok = sweep(); !ok)
         return std::unexpected(ok.error());
-    auto watch = host::HostWatch::of(front.host ? front.host->fd() : -1, front.watch_input ? STDIN_FILENO : -1,
-                                    front.keeper.plan.stages.front().wait);
+    auto watch =
+        host::HostWatch::of(front.host ? front.host->fd() : -1, front.watch_input ? STDIN_FILENO : -1,
+                            front.keeper.plan.stages.front().wait);
     if (!watch)
         return std::unexpected(watch.error());
     out.host = std::move(*watch);

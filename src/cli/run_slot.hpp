@@ -3,9 +3,9 @@
 
 #include "cli/options.hpp"
 #include "holdfast/slot.hpp"
+#include "host/host_watch.hpp"
 #include "keep/front.hpp"
 #include "registry/events.hpp"
-#include "host/host_watch.hpp"
 
 #include <functional>
 #include <optional>
@@ -13,9 +13,9 @@
 namespace holdfast::cli {
 
 struct EnteredSlot {
-    std::optional<Ownership> ownership; // none without --slot
+    std::optional<Ownership> ownership;  // none without --slot
     std::optional<host::HostWatch> host; // with --slot: whether the command is wanted still
-    std::optional<int> attached;        // a healthy owner was found and printed: the exit code
+    std::optional<int> attached;         // a healthy owner was found and printed: the exit code
 };
 
 // Does what --slot, --if-held, --adopt and --pidfile ask for; `front` is told which PID file to write.

@@ -1,9 +1,9 @@
 #include "cli/settings.hpp"
 
-#include "cli/print.hpp"
 #include "base/text.hpp"
-#include "sys/directories.hpp"
+#include "cli/print.hpp"
 #include "places/user_places.hpp"
+#include "sys/directories.hpp"
 
 #include <cstdlib>
 

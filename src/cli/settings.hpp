@@ -1,11 +1,11 @@
 // From arguments and environment to places.
 #pragma once
 
-#include "holdfast/result.hpp"
-#include "cli/options.hpp"
 #include "base/duration.hpp"
-#include "places/places.hpp"
+#include "cli/options.hpp"
+#include "holdfast/result.hpp"
 #include "holdfast/values.hpp"
+#include "places/places.hpp"
 
 namespace holdfast::cli {
 

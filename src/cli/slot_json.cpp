@@ -1,7 +1,7 @@
 #include "cli/slot_json.hpp"
 
-#include "json/json_fields.hpp"
 #include "base/printable.hpp"
+#include "json/json_fields.hpp"
 
 namespace holdfast::cli {
 

@@ -1,9 +1,9 @@
 #include "cli/stop_targets.hpp"
 
-#include "holdfast/slot.hpp"
-#include "cli/settings.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
+#include "cli/settings.hpp"
+#include "holdfast/slot.hpp"
 #include "registry/behind_slot.hpp"
 #include "registry/listing.hpp"
 #include "sys/proc.hpp"

@@ -1,10 +1,10 @@
 // What the words of `holdfast stop` mean: helpers, slots, registered processes.
 #pragma once
 
-#include "holdfast/result.hpp"
-#include "cli/options.hpp"
 #include "base/identity.hpp"
+#include "cli/options.hpp"
 #include "core/stop_plan.hpp"
+#include "holdfast/result.hpp"
 #include "holdfast/values.hpp"
 #include "registry/left_behind.hpp"
 #include "slot/blocked.hpp"

@@ -1,10 +1,10 @@
 #include "cli/watching.hpp"
 
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/print.hpp"
 #include "cli/returning_directory.hpp"
-#include "base/printable.hpp"
-#include "base/text.hpp"
 #include "sys/signals.hpp"
 
 #include <poll.h>

@@ -82,7 +82,8 @@ struct Found {
 };
 
 std::unexpected<Error> by_hand(YamlKey where, std::string_view why) {
-    return fail(Errc::invalid_argument, base::cat(why, "; set ", where.section, ".", where.key, " there by hand"));
+    return fail(Errc::invalid_argument,
+                base::cat(why, "; set ", where.section, ".", where.key, " there by hand"));
 }
 
 bool is_item(std::string_view words) {
@@ -119,7 +120,7 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
             found.indent = line.indent;
             if (text.substr(line.begin + line.indent, 2) == "- " || text[line.begin + line.indent] == '{')
                 return by_hand(where, base::cat("\"", where.section, "\" in line ", found.section + 1,
-                                          " is not a block of keys"));
+                                                " is not a block of keys"));
         }
         if (line.indent < found.indent)
             return by_hand(where, base::cat("line ", i + 1, " is indented less than the lines before it"));
@@ -139,14 +140,14 @@ Result<void> look_inside(std::string_view text, YamlKey where, Found& found) {
         }
         other_above = false;
         if (found.key != none)
-            return by_hand(
-                where, base::cat("\"", where.key, "\" is there twice, in lines ", found.key + 1, " and ", i + 1));
+            return by_hand(where, base::cat("\"", where.key, "\" is there twice, in lines ", found.key + 1,
+                                            " and ", i + 1));
         found.key = i;
         found.value = trimmed_value(text, line, at);
         if (found.value.end > found.value.begin &&
             std::string_view("|>&*!{[").find(text[found.value.begin]) != std::string_view::npos)
-            return by_hand(where,
-                           base::cat("the value of \"", where.key, "\" in line ", i + 1, " is not a plain word"));
+            return by_hand(
+                where, base::cat("the value of \"", where.key, "\" in line ", i + 1, " is not a plain word"));
     }
     return {};
 }
@@ -204,22 +205,23 @@ Result<Found> look(std::string_view text, YamlKey where) {
         began = after_a_key = true;
         if (found.section != none && found.after == 0) {
             if (is_item(words))
-                return by_hand(where,
-                               base::cat("\"", where.section, "\" in line ", found.section + 1, " is a list"));
+                return by_hand(
+                    where, base::cat("\"", where.section, "\" in line ", found.section + 1, " is a list"));
             found.after = i;
         }
         std::size_t at = value_at(text, line, where.section);
         if (at == text.npos)
             continue;
         if (found.section != none)
-            return by_hand(where, base::cat("\"", where.section, "\" is there twice, in lines ", found.section + 1,
-                                      " and ", i + 1));
+            return by_hand(where, base::cat("\"", where.section, "\" is there twice, in lines ",
+                                            found.section + 1, " and ", i + 1));
         found.section = i;
         found.section_value = trimmed_value(text, line, at);
         auto value =
             text.substr(found.section_value.begin, found.section_value.end - found.section_value.begin);
         if (!is_nothing(value))
-            return by_hand(where, base::cat("\"", where.section, "\" in line ", i + 1, " is not a block of keys"));
+            return by_hand(where,
+                           base::cat("\"", where.section, "\" in line ", i + 1, " is not a block of keys"));
     }
     if (found.section == none)
         return found;

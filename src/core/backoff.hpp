@@ -44,7 +44,7 @@ public:
     // What to do after a failure.
     struct Verdict {
         bool give_up = false;
-        base::Moment not_before{0};       // when to start again, unless it gives up
+        base::Moment not_before{0}; // when to start again, unless it gives up
         std::uint32_t in_a_row = 0; // failures since the last good run, this one included
         std::uint32_t in_window = 0;
     };
@@ -69,8 +69,8 @@ public:
 
 private:
     std::array<base::Moment, most_failures> times_{}; // a ring of the latest failures
-    std::uint32_t count_ = 0;                   // how many of them are set
-    std::uint32_t next_ = 0;                    // where the next one goes
+    std::uint32_t count_ = 0;                         // how many of them are set
+    std::uint32_t next_ = 0;                          // where the next one goes
     std::uint32_t in_a_row_ = 0;
 };
 

@@ -1,6 +1,6 @@
-#include "core/diagnosis_parts.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "core/diagnosis_parts.hpp"
 
 #include <algorithm>
 #include <array>

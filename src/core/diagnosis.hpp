@@ -5,8 +5,8 @@
 // is suspected, with the doubt in words, and nothing is ever ended on suspicion.
 #pragma once
 
-#include "core/lineage.hpp"
 #include "base/process_facts.hpp"
+#include "core/lineage.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,7 +46,8 @@ struct Generation {
 struct Finding {
     FindingKind kind = FindingKind::orphaned;
     bool proven = false;
-    base::Identity identity; // of the process it is about; of the oldest one for duplicates, the parent for zombies
+    base::Identity
+        identity; // of the process it is about; of the oldest one for duplicates, the parent for zombies
     std::string command; // its command line, for people
     int uid = -1;
     int host = 0; // living process that owns or owned it; 0 for none

@@ -1,7 +1,7 @@
 // Helpers that nobody can talk to any more.
-#include "core/diagnosis_parts.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "core/diagnosis_parts.hpp"
 
 #include <algorithm>
 
@@ -26,7 +26,8 @@ std::string_view thing(const base::Channel& channel) {
 // work and waits for no answer. 0 for none.
 std::uint64_t log_inode(const base::ProcessFacts& member) {
     for (const base::Link& link : member.links)
-        if (link.fd == 2 && (link.kind == base::LinkKind::pipe_writer || link.kind == base::LinkKind::unix_socket))
+        if (link.fd == 2 &&
+            (link.kind == base::LinkKind::pipe_writer || link.kind == base::LinkKind::unix_socket))
             return link.inode;
     return 0;
 }
@@ -48,10 +49,10 @@ std::string way_in(const base::ProcessFacts& member, const std::unordered_set<in
             continue;
         if (link.kind == base::LinkKind::other_socket || link.kind == base::LinkKind::quiet_tcp)
             return base::cat(name_pid(member), " has a network socket open (descriptor ", link.fd,
-                       "): it may work for somebody");
+                             "): it may work for somebody");
         if (link.door)
             return base::cat(name_pid(member), " listens on a socket (descriptor ", link.fd,
-                       "): others may reach it");
+                             "): others may reach it");
         if (link.far_end == base::FarEnd::gone)
             continue;
         auto holders = the.lineage.far_holders(link);
@@ -59,13 +60,13 @@ std::string way_in(const base::ProcessFacts& member, const std::unordered_set<in
         for (int pid : holders)
             if (!tree.contains(pid))
                 return base::cat(name_pid(member), " shares a ",
-                           link.kind == base::LinkKind::unix_socket ? "socket" : "pipe", " with living process ",
-                           pid, " (descriptor ", link.fd, ")");
+                                 link.kind == base::LinkKind::unix_socket ? "socket" : "pipe",
+                                 " with living process ", pid, " (descriptor ", link.fd, ")");
         bool nobody_there = link.kind == base::LinkKind::unix_socket && link.peer == 0;
         if (!inside && !nobody_there)
             return base::cat(name_pid(member), " holds one end of a ",
-                       link.kind == base::LinkKind::unix_socket ? "socket" : "pipe", " (descriptor ", link.fd,
-                       ") whose other end cannot be seen from here");
+                             link.kind == base::LinkKind::unix_socket ? "socket" : "pipe", " (descriptor ",
+                             link.fd, ") whose other end cannot be seen from here");
     }
     return {};
 }
@@ -129,14 +130,14 @@ Finding orphan(const base::ProcessFacts& process, std::string proof, const Case&
             member && std::ranges::any_of(member->links, [&](const base::Link& link) {
                 return waits_with_its_registry(*member, link, the);
             }))
-            out.evidence.push_back(base::cat(name_pid(*member),
-                                       " only waits for the command it has loaded; its connection to the "
-                                       "package registry is idle"));
+            out.evidence.push_back(base::cat(
+                name_pid(*member), " only waits for the command it has loaded; its connection to the "
+                                   "package registry is idle"));
     out.doubts = doubts_about_tree(out.pids, the);
     out.proven = out.doubts.empty();
     if (out.proven)
         out.evidence.push_back(base::cat("it and what it started did nothing for ", the.snapshot.window_ms,
-                                   " ms and are not connected to anybody"));
+                                         " ms and are not connected to anybody"));
     return out;
 }
 
@@ -144,7 +145,8 @@ Finding orphan(const base::ProcessFacts& process, std::string proof, const Case&
 // A pipeline that is still computing looks like this too, so only an idle one is mentioned.
 std::optional<Finding> lonely_writer(const base::ProcessFacts& process, std::string proof, const Case& the) {
     auto kind = process.output.kind;
-    if (kind != base::ChannelKind::null_device && kind != base::ChannelKind::file && kind != base::ChannelKind::closed)
+    if (kind != base::ChannelKind::null_device && kind != base::ChannelKind::file &&
+        kind != base::ChannelKind::closed)
         return std::nullopt;
     Finding out = finding_about(process, FindingKind::no_writer, the);
     if (!doubts_about_tree(out.pids, the).empty())
@@ -171,7 +173,8 @@ std::optional<Finding> let_go(const base::ProcessFacts& process, const Case& the
                     base::cat("its parent ", name_pid(*parent), " lives and holds neither")};
     if (newer) {
         out.rule = "its host lives, let go of its stdio, and runs a newer one of the same command";
-        out.evidence.push_back(base::cat("process ", newer->pid(), " is the same command, newer, and in use"));
+        out.evidence.push_back(
+            base::cat("process ", newer->pid(), " is the same command, newer, and in use"));
         out.doubts = {"the host may be about to end it"};
     } else {
         out.rule = "nobody can write to its stdin and nobody reads its stdout";
@@ -188,7 +191,8 @@ std::optional<Finding> unkept(const base::ProcessFacts& process, std::string pro
     if (!doubts_about_tree(out.pids, the).empty())
         return std::nullopt;
     out.rule = "it was started under holdfast, and its keeper is gone";
-    out.evidence = {std::move(proof), base::cat("its environment carries HOLDFAST_MARK=", base::printable(process.mark))};
+    out.evidence = {std::move(proof),
+                    base::cat("its environment carries HOLDFAST_MARK=", base::printable(process.mark))};
     out.doubts = {"it may have been left behind on purpose (--spare)"};
     return out;
 }
@@ -242,8 +246,9 @@ std::vector<std::string> doubts_about_tree(const std::vector<int>& tree, const C
         io_bytes += member->activity.io_bytes;
     }
     if (is_busy(cpu_ms, wait_ms, io_bytes, the))
-        out.push_back(base::cat("it is at work: ", cpu_ms, " ms of CPU, ", wait_ms, " ms of waiting for it, and ",
-                          io_bytes, " bytes within ", the.snapshot.window_ms, " ms"));
+        out.push_back(base::cat("it is at work: ", cpu_ms, " ms of CPU, ", wait_ms,
+                                " ms of waiting for it, and ", io_bytes, " bytes within ",
+                                the.snapshot.window_ms, " ms"));
     else if (!running.empty())
         out.push_back(base::cat(running, " runs, or waits for a processor"));
     return out;

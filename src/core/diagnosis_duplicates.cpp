@@ -1,7 +1,7 @@
 // The same helper more than once: always suspected, since two may be wanted.
-#include "core/diagnosis_parts.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "core/diagnosis_parts.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -81,16 +81,17 @@ std::string words_for(std::uint64_t ms) {
 constexpr std::uint64_t moment_ms = 1000;
 
 std::string cost(std::size_t processes, std::uint64_t memory) {
-    return base::cat(processes, processes == 1 ? " process" : " processes", " with ", base::format_size(memory));
+    return base::cat(processes, processes == 1 ? " process" : " processes", " with ",
+                     base::format_size(memory));
 }
 
 std::string describe(const Generation& one, std::size_t of, const Case& the) {
     const base::ProcessFacts* host = the.lineage.find(one.host);
     auto out = of > 1 ? base::cat("process ", one.pid, " is generation ", one.number, " of ", of,
-                            one.newest ? ", the newest: " : ": ")
+                                  one.newest ? ", the newest: " : ": ")
                       : base::cat("process ", one.pid, " is the one of ", name_pid(*host), ": ");
     out += base::cat("started ", words_for(one.age_ms), " ago, ", cost(one.pids.size(), one.memory), ", ",
-               words_for(one.cpu_ms), " of CPU since");
+                     words_for(one.cpu_ms), " of CPU since");
     if (one.idle_ms)
         out += *one.idle_ms < moment_ms ? std::string("; it ran just now")
                                         : base::cat("; nothing of it has run for ", words_for(*one.idle_ms));
@@ -129,8 +130,9 @@ void tell_the_older(Finding& finding, const Case& the) {
     }
     if (processes == 0)
         return;
-    finding.evidence.push_back(base::cat("the older ones together: ", cost(processes, memory),
-                                   all_idle ? "; none of it has run since the newest was started" : ""));
+    finding.evidence.push_back(
+        base::cat("the older ones together: ", cost(processes, memory),
+                  all_idle ? "; none of it has run since the newest was started" : ""));
     const base::ProcessFacts* host = the.lineage.find(finding.generations.front().host);
     finding.doubts.push_back(base::cat(
         finding.host != 0 ? name_pid(*host) : "each host",
@@ -187,8 +189,8 @@ std::vector<Finding> find_duplicates(const Case& the, std::unordered_set<int>& t
             finding.host_command = command_of(*host, the);
             finding.rule = base::cat("the same command runs ", instances.size(), " times under one host");
         } else {
-            finding.rule = base::cat("the same command runs ", instances.size(), " times for one user, under ",
-                               per_host.size(), " hosts");
+            finding.rule = base::cat("the same command runs ", instances.size(),
+                                     " times for one user, under ", per_host.size(), " hosts");
             finding.doubts = {"each host may need its own"};
         }
         tell_the_older(finding, the);

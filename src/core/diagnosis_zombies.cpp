@@ -1,6 +1,6 @@
 // Processes that ended and were never collected, by the parent that owes it.
-#include "core/diagnosis_parts.hpp"
 #include "base/text.hpp"
+#include "core/diagnosis_parts.hpp"
 
 #include <algorithm>
 #include <map>
@@ -37,7 +37,8 @@ std::vector<Finding> find_zombies(const Case& the) {
         std::size_t count = zombies.size();
         finding.rule = "they ended, and their parent does not collect them";
         finding.evidence = {base::cat(name_pid(*parent), " has ", count, count == 1 ? " zombie" : " zombies",
-                                " that stayed while we looked; the first is ", name_pid(*zombies.front())),
+                                      " that stayed while we looked; the first is ",
+                                      name_pid(*zombies.front())),
                             "only the parent can collect them, or its end"};
         out.push_back(std::move(finding));
     }

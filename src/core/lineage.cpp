@@ -116,11 +116,11 @@ std::string proof_of_dead_starter(const base::ProcessFacts& process, const Linea
     if (parent_never_moved && process.session != 0 && process.session != process.pid() &&
         process.session != parent->session)
         return base::cat("it was born in session ", process.session, " and its parent is now ",
-                   base::printable(parent->comm), " (", parent->pid(),
-                   "), which is not of that session: whoever started it is dead");
+                         base::printable(parent->comm), " (", parent->pid(),
+                         "), which is not of that session: whoever started it is dead");
     if (is_systemd(*parent) && is_started_by_others(process.unit))
         return base::cat("its parent is now systemd (", parent->pid(), "), which starts nothing inside ",
-                   base::printable(process.unit), ": whoever started it is dead");
+                         base::printable(process.unit), ": whoever started it is dead");
     return {};
 }
 

@@ -55,8 +55,8 @@ std::string PageSessions::mac(std::string_view key, std::string_view purpose, st
                               std::string_view id, std::string_view first, std::string_view second,
                               std::string_view path, std::string_view body) {
     // Every part but the last is free of line ends, so no two lists of parts make the same text.
-    return base::hex(base::hmac_sha256(key, {"holdfast page 1\n", purpose, "\n", port, "\n", id, "\n", first, "\n",
-                                 second, "\n", path, "\n", body}));
+    return base::hex(base::hmac_sha256(key, {"holdfast page 1\n", purpose, "\n", port, "\n", id, "\n", first,
+                                             "\n", second, "\n", path, "\n", body}));
 }
 
 PageSessions::Ticket PageSessions::new_ticket(std::int64_t now_ms, std::int64_t valid_ms) {
@@ -97,8 +97,8 @@ PageSessions::Exchange* PageSessions::verify(const PageRequest& request, const S
     const auto found = std::ranges::find_if(
         exchanges_, [&](const Exchange& one) { return one.nonce == words.nonce && one.id == secret.id; });
     if (found == exchanges_.end() ||
-        !base::same_secret(words.mac, mac(secret.key, "request", port_, secret.id, words.nonce, words.sequence,
-                                    request.path, request.body)))
+        !base::same_secret(words.mac, mac(secret.key, "request", port_, secret.id, words.nonce,
+                                          words.sequence, request.path, request.body)))
         return nullptr;
     auto& exchange = *found;
     if (words.number > exchange.highest) {

@@ -51,8 +51,9 @@ Result<StopPlan> parse_stop_plan(std::string_view text) {
         return StopPlan{{{StopAction::kill, base::Millis{0}}}};
     StopPlan plan;
     auto wrong = [text](std::string_view why) {
-        return fail(Errc::invalid_argument, base::cat("\"", text, "\" is not a stop plan: ", why,
-                                                "; write mcp, now, or stages such as eof:2s,term:5s,kill"));
+        return fail(Errc::invalid_argument,
+                    base::cat("\"", text, "\" is not a stop plan: ", why,
+                              "; write mcp, now, or stages such as eof:2s,term:5s,kill"));
     };
     std::string_view rest = text;
     for (;;) {

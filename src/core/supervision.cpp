@@ -41,7 +41,8 @@ bool is_stale(const Supervision& state, const Event& event) {
 }
 
 // A running helper was lost: is it once too often?
-Trigger lost_or_final(const Supervision& state, base::Moment now, double dice, const SupervisionPolicy& policy) {
+Trigger lost_or_final(const Supervision& state, base::Moment now, double dice,
+                      const SupervisionPolicy& policy) {
     return state.backoff.judge(policy.backoff, now, dice).give_up ? Trigger::lost_final : Trigger::lost;
 }
 
@@ -172,7 +173,8 @@ void carry_out(Supervision& state, std::uint16_t asks, const Event& event, base:
     if (asked(ask_arm_backoff))
         arm(state, Timer::backoff, state.not_before, effects);
     if (asked(ask_arm_stall))
-        arm(state, Timer::stall, policy.stall.count() == 0 ? base::never : base::after(now, policy.stall), effects);
+        arm(state, Timer::stall, policy.stall.count() == 0 ? base::never : base::after(now, policy.stall),
+            effects);
     if (asked(ask_arm_steady))
         arm(state, Timer::steady, base::after(now, policy.backoff.reset_after_held), effects);
     if (asked(ask_tell_ready))

@@ -20,8 +20,8 @@
 // end it).
 #pragma once
 
-#include "core/backoff.hpp"
 #include "base/moment.hpp"
+#include "core/backoff.hpp"
 #include "core/supervision_table.hpp"
 
 #include <array>

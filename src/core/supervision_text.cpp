@@ -1,6 +1,6 @@
 // What the supervision machine says to people.
-#include "core/supervision.hpp"
 #include "base/text.hpp"
+#include "core/supervision.hpp"
 
 namespace holdfast::core {
 
@@ -30,9 +30,9 @@ std::string describe(Failure failure) {
 
 std::string describe_failure(const Supervision& state, const SupervisionPolicy& policy) {
     const auto window = std::chrono::duration_cast<std::chrono::seconds>(policy.backoff.window).count();
-    std::string text = base::cat("gave up at generation ", state.generation, ": ", describe(state.failure), "; ",
-                           state.failures_in_a_row, " failures in a row, ", state.failures_in_window,
-                           " in the last ", window, " s. Call retry()");
+    std::string text = base::cat("gave up at generation ", state.generation, ": ", describe(state.failure),
+                                 "; ", state.failures_in_a_row, " failures in a row, ",
+                                 state.failures_in_window, " in the last ", window, " s. Call retry()");
     if (policy.cool_down.count() > 0) {
         const auto cool = std::chrono::duration_cast<std::chrono::seconds>(policy.cool_down).count();
         text += base::cat(", or hold it again after ", cool, " s");

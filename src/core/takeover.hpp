@@ -12,9 +12,9 @@ namespace holdfast::core {
 
 // What a contender knows of an owner when it looks.
 struct OwnerSight {
-    std::uint64_t epoch = 0;      // from the lock file
-    int pid = 0;                  // from the kernel; 0: in another PID namespace
-    bool is_self = false;         // this very process
+    std::uint64_t epoch = 0;            // from the lock file
+    int pid = 0;                        // from the kernel; 0: in another PID namespace
+    bool is_self = false;               // this very process
     std::optional<base::Record> record; // as read, of whatever epoch
 };
 

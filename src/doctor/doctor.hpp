@@ -2,8 +2,8 @@
 // been started by holdfast.
 #pragma once
 
-#include "core/diagnosis.hpp"
 #include "base/duration.hpp"
+#include "core/diagnosis.hpp"
 #include "holdfast/result.hpp"
 
 #include <sys/types.h>

@@ -1,10 +1,9 @@
-#include "json/json_fields.hpp"
 #include "doctor/doctor.hpp"
+#include "json/json_fields.hpp"
 
 namespace holdfast::doctor {
 
 namespace {
-
 
 constexpr int schema = 1;
 

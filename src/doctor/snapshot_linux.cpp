@@ -1,8 +1,8 @@
 #include "doctor/snapshot.hpp"
 
+#include "base/text.hpp"
 #include "core/diagnosis.hpp"
 #include "core/lineage.hpp"
-#include "base/text.hpp"
 #include "doctor/descriptors.hpp"
 #include "registry/entry.hpp"
 #include "sys/clock.hpp"

@@ -1,8 +1,8 @@
 #include "host/starter.hpp"
 
 #include "base/identity_text.hpp"
-#include "core/lineage.hpp"
 #include "base/text.hpp"
+#include "core/lineage.hpp"
 #include "holdfast/parent_watch.hpp"
 #include "sys/proc.hpp"
 

@@ -12,6 +12,6 @@ namespace holdfast::json {
 
 // As json::parse, but each fraction is the double nearest to what is written.
 json::value parse_exact(std::string_view text, boost::system::error_code& failed,
-                               std::size_t max_depth = 200);
+                        std::size_t max_depth = 200);
 
 } // namespace holdfast::json

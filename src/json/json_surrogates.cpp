@@ -48,8 +48,7 @@ bool mend_lone_surrogates(std::string& text) {
     return mended;
 }
 
-json::value parse_mended(std::string_view text, boost::system::error_code& failed,
-                                std::size_t max_depth) {
+json::value parse_mended(std::string_view text, boost::system::error_code& failed, std::size_t max_depth) {
     auto value = parse_exact(text, failed, max_depth);
     if (!failed)
         return value;

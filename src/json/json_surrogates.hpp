@@ -17,6 +17,6 @@ bool mend_lone_surrogates(std::string& text);
 // Parses, and where that fails for a lone surrogate, parses the text mended. Depth is bounded. What is not
 // JSON otherwise is an error as ever.
 json::value parse_mended(std::string_view text, boost::system::error_code& failed,
-                                std::size_t max_depth = 200);
+                         std::size_t max_depth = 200);
 
 } // namespace holdfast::json

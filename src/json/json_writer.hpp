@@ -1,5 +1,5 @@
-// Writes JSON text straight into a string, for what is written often: a tree of values is built and thrown away for
-// nothing. Keys are plain words of ours; what stands in a string is escaped.
+// Writes JSON text straight into a string, for what is written often: a tree of values is built and thrown
+// away for nothing. Keys are plain words of ours; what stands in a string is escaped.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-#include "core/front_signals.hpp"
 #include "base/text.hpp"
+#include "core/front_signals.hpp"
 #include "holdfast/parent_watch.hpp"
 #include "keep/front_parts.hpp"
 #include "keep/keeper.hpp"

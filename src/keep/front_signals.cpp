@@ -1,8 +1,8 @@
 // Signals: the stop plan, job control, and what is passed on to the helper.
 #include "keep/front_parts.hpp"
 
-#include "core/front_signals.hpp"
 #include "base/text.hpp"
+#include "core/front_signals.hpp"
 #include "sys/proc.hpp"
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
 #include "keep/keeper.hpp"
 
-#include "core/front_signals.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "core/front_signals.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
 #include "keep/pid_namespace.hpp"

@@ -1,8 +1,8 @@
 #include "keep/pid_namespace.hpp"
 
-#include "core/front_signals.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "core/front_signals.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "sys/signals.hpp"

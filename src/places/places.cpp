@@ -13,7 +13,8 @@ Result<std::optional<std::string>> path_from(const Lookup& environment, const ch
     if (!value || value->empty())
         return std::nullopt;
     if (value->front() != '/')
-        return fail(Errc::invalid_argument, base::cat(name, " is \"", *value, "\"; it must be an absolute path"));
+        return fail(Errc::invalid_argument,
+                    base::cat(name, " is \"", *value, "\"; it must be an absolute path"));
     while (value->size() > 1 && value->back() == '/')
         value->pop_back();
     return value;
@@ -31,7 +32,7 @@ Result<void> Places::check_store(std::string_view what) const {
         return {};
     return fail(Errc::cannot_create,
                 base::cat(what, " cannot be stored: ", cannot_store,
-                    "; set HOME, XDG_STATE_HOME or HOLDFAST_HOME to a directory that you can write"));
+                          "; set HOME, XDG_STATE_HOME or HOLDFAST_HOME to a directory that you can write"));
 }
 
 Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::string_view profile,
@@ -56,14 +57,16 @@ Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::stri
         out.config = base::cat(**home, "/config");
     } else {
         out.runtime_is_fallback = !*runtime;
-        run = *runtime ? base::cat(**runtime, "/holdfast/", profile) : base::cat("/tmp/holdfast-", uid, "/", profile);
+        run = *runtime ? base::cat(**runtime, "/holdfast/", profile)
+                       : base::cat("/tmp/holdfast-", uid, "/", profile);
         if ((!*state || !*config) && !*user_home)
             *user_home = home_of_user();
         if (*state || *user_home)
             out.state = *state ? base::cat(**state, "/holdfast/", profile)
                                : base::cat(**user_home, "/.local/state/holdfast/", profile);
         if (*config || *user_home)
-            out.config = *config ? base::cat(**config, "/holdfast") : base::cat(**user_home, "/.config/holdfast");
+            out.config =
+                *config ? base::cat(**config, "/holdfast") : base::cat(**user_home, "/.config/holdfast");
     }
     out.slots = run + "/slots";
     out.helpers = run + "/helpers";

@@ -37,7 +37,7 @@ int cannot_write(std::string path) {
 
 Result<places::Places> places_of_user(std::string_view profile) {
     auto places = places::resolve_places(from_environment, ::geteuid(), profile,
-                                       [] { return sys::home_of_user(::geteuid()); });
+                                         [] { return sys::home_of_user(::geteuid()); });
     if (!places || places->state.empty() || places->all_in_one)
         return places;
     if (const int error = cannot_write(places->state))

@@ -1,7 +1,7 @@
 #include "records/pid_file.hpp"
 
-#include "json/json_fields.hpp"
 #include "base/text.hpp"
+#include "json/json_fields.hpp"
 
 #include <algorithm>
 #include <charconv>

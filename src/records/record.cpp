@@ -2,9 +2,9 @@
 
 #include "records/helper_facts.hpp"
 
+#include "base/phase.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_writer.hpp"
-#include "base/phase.hpp"
 
 #include <array>
 

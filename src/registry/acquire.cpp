@@ -1,9 +1,9 @@
 #include "registry/acquire.hpp"
 
+#include "records/paths.hpp"
 #include "registry/behind_slot.hpp"
 #include "registry/stopped_guards.hpp"
 #include "slot/contender.hpp"
-#include "records/paths.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
@@ -24,8 +24,8 @@ slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
     std::map<std::string, std::set<std::string>> by_directory;
     for (const BehindSlot& one : behind) {
         by_directory[one.entry.directory].insert(one.entry.name);
-        // Held before it is asked who still guards: one that dies in between is then heard of by its pidfd, and
-        // not missed by both.
+        // Held before it is asked who still guards: one that dies in between is then heard of by its pidfd,
+        // and not missed by both.
         auto keeper = sys::open_same(one.facts.keeper);
         if (keeper)
             out.guards.push_back(std::move(*keeper));

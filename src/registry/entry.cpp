@@ -1,9 +1,9 @@
 #include "registry/entry.hpp"
 
 #include "base/text.hpp"
+#include "records/paths.hpp"
 #include "slot/contender.hpp"
 #include "slot/ownership.hpp"
-#include "records/paths.hpp"
 #include "sys/directories.hpp"
 #include "sys/proc.hpp"
 

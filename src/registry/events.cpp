@@ -1,6 +1,5 @@
 #include "registry/events.hpp"
 
-#include "json/json_fields.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "sys/clock.hpp"
@@ -9,6 +8,7 @@
 #include "sys/fd.hpp"
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
+#include "json/json_fields.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -62,14 +62,14 @@ void EventLog::append(Event event) const {
         sys::own_fd(::open(path().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)
         return;
-    struct stat file {};
+    struct stat file{};
     const bool known = ::fstat(fd.get(), &file) == 0;
     if (known)
         sys::own_rights(fd.get(), file);
     if (known && static_cast<std::uint64_t>(file.st_size) > max_events_bytes &&
         ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
         // One of us turns the page; whoever still writes to the old one writes to the old one.
-        struct stat there {};
+        struct stat there{};
         if (::stat(path().c_str(), &there) == 0 && there.st_ino == file.st_ino)
             ::rename(path().c_str(), (directory_ + "/events.1.jsonl").c_str());
         fd =

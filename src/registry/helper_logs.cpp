@@ -31,7 +31,7 @@ std::vector<core::LogFacts> logs_in(const std::string& directory) {
     while (const dirent* entry = dir ? ::readdir(dir.get()) : nullptr) {
         const std::string_view name(entry->d_name);
         const std::string_view ending = name.ends_with(suffix) ? suffix : suffix_before;
-        struct stat file {};
+        struct stat file{};
         if (!name.ends_with(ending) ||
             ::fstatat(::dirfd(dir.get()), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(file.st_mode))

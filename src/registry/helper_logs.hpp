@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/log_keeping.hpp"
-#include "places/places.hpp"
 #include "holdfast/result.hpp"
+#include "places/places.hpp"
 
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 #include "registry/left_behind.hpp"
 
 #include "base/text.hpp"
-#include "registry/entry.hpp"
 #include "records/paths.hpp"
 #include "records/record_file.hpp"
+#include "registry/entry.hpp"
 #include "slot/sight.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/lock_file.hpp"

@@ -1,8 +1,8 @@
 // Looking at all helpers: a directory scan, and the kernel's answer for each.
 #pragma once
 
-#include "holdfast/result.hpp"
 #include "base/record.hpp"
+#include "holdfast/result.hpp"
 #include "holdfast/values.hpp"
 
 #include <cstdint>

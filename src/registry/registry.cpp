@@ -1,12 +1,12 @@
 #include "base/names.hpp"
 #include "base/text.hpp"
+#include "places/user_places.hpp"
 #include "registry/listing.hpp"
 #include "registry/registry_impl.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
-#include "places/user_places.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,7 +1,7 @@
 #include "registry/stopped_guards.hpp"
 
-#include "registry/behind_slot.hpp"
 #include "records/paths.hpp"
+#include "registry/behind_slot.hpp"
 #include "slot/wake.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"

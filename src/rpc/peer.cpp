@@ -29,8 +29,8 @@ Result<std::string_view> Peer::checked_params(std::string_view params) {
     if (first == std::string_view::npos)
         return std::string_view{};
     if (json::extent_of_value(params, first).too_deep)
-        return fail(Errc::invalid_argument,
-                    base::cat("params may be nested ", json::max_depth, " levels deep, and these are deeper"));
+        return fail(Errc::invalid_argument, base::cat("params may be nested ", json::max_depth,
+                                                      " levels deep, and these are deeper"));
     if ((params[first] != '{' && params[first] != '[') || !json::is_json(params) || !json::is_utf8(params))
         return fail(Errc::invalid_argument, "params must be JSON text of an object or a list");
     return params;

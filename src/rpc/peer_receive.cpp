@@ -1,6 +1,6 @@
 // The receiving side: what the helper writes, and the requests it makes.
-#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
+#include "json/json_scan.hpp"
 
 #include "base/text.hpp"
 

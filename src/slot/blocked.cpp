@@ -1,8 +1,8 @@
 #include "slot/blocked.hpp"
 
 #include "base/text.hpp"
-#include "slot/leftovers.hpp"
 #include "records/paths.hpp"
+#include "slot/leftovers.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
 

@@ -2,8 +2,8 @@
 
 #include "base/names.hpp"
 #include "base/text.hpp"
-#include "slot/leftovers.hpp"
 #include "records/record_file.hpp"
+#include "slot/leftovers.hpp"
 #include "slot/sight.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
@@ -268,12 +268,12 @@ Seen Contender::signal_owner_inside(int signal) {
     const bool again_only = asked_before(signal);
     auto sent = process->signal(again_only ? SIGCONT : signal);
     if (!sent)
-        return fail_with(
-            {.code = Errc::not_permitted,
-             .message = base::cat("may not signal ",
-                                  owner_for_people(describe(location_, again, records::read_record(location_))), ": ",
-                                  sys::describe_errno(sent.error().sys)),
-             .sys = sent.error().sys});
+        return fail_with({.code = Errc::not_permitted,
+                          .message = base::cat(
+                              "may not signal ",
+                              owner_for_people(describe(location_, again, records::read_record(location_))),
+                              ": ", sys::describe_errno(sent.error().sys)),
+                          .sys = sent.error().sys});
     found_anybody_ = true;
     counted_takeover_ = purpose_.take;
     if (signal == SIGTERM) {

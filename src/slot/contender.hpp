@@ -111,10 +111,10 @@ private:
     std::optional<sys::PidFd> owner_before_; // no longer watched: to close it is left until the slot is taken
     std::optional<sys::FileWatch> watch_;
     std::vector<sys::PidFd> leftovers_;
-    std::vector<sys::PidFd> guards_;       // of leftovers that are waited for
-    std::vector<LostTree> lost_;           // whose leftovers they are
-    std::optional<std::uint64_t> ends_;    // the epoch whose leftovers nobody guards: the policy is not asked
-    std::optional<sys::PidFd> host_;       // of the owner that is waited for
+    std::vector<sys::PidFd> guards_;    // of leftovers that are waited for
+    std::vector<LostTree> lost_;        // whose leftovers they are
+    std::optional<std::uint64_t> ends_; // the epoch whose leftovers nobody guards: the policy is not asked
+    std::optional<sys::PidFd> host_;    // of the owner that is waited for
     bool host_gone_ = false;
     sys::Deadline killing_until_;
     std::optional<bool> some_to_kill_;     // when it was looked last

@@ -1,8 +1,8 @@
 // The last wait before ownership: for those that hold a read lock on life. No writer does, or nobody could be
 // taking the slot; a lock waiter holds one for the instant between its grant and letting go.
 #include "base/text.hpp"
-#include "slot/contender.hpp"
 #include "records/paths.hpp"
+#include "slot/contender.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"

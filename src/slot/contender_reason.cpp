@@ -1,8 +1,8 @@
 // Why a contender left without the slot, in words a person can act on.
 #include "base/text.hpp"
+#include "records/record_file.hpp"
 #include "slot/contender.hpp"
 #include "slot/leftovers.hpp"
-#include "records/record_file.hpp"
 #include "slot/sight.hpp"
 
 namespace holdfast::slot {
@@ -19,9 +19,9 @@ std::unexpected<Error> Contender::reason() {
         return fail(Errc::held, base::cat(slot, "is held by ", owner_for_people(seen)));
     }
     case Seen::owner_newer:
-        return fail(Errc::superseded,
-                    base::cat(slot, "was taken over by somebody else first; left alone: ",
-                              owner_for_people(describe(location_, sight_, records::read_record(location_)))));
+        return fail(Errc::superseded, base::cat(slot, "was taken over by somebody else first; left alone: ",
+                                                owner_for_people(describe(location_, sight_,
+                                                                          records::read_record(location_)))));
     case Seen::owner_forbidden: {
         SlotInfo seen = describe(location_, sight_, records::read_record(location_));
         if (judgement_.too_many)

@@ -1,9 +1,9 @@
 // The last steps of a contender inside the door: epoch, owner byte, life byte, record.
 #include "base/text.hpp"
+#include "records/paths.hpp"
 #include "records/record.hpp"
 #include "slot/contender.hpp"
 #include "slot/ownership.hpp"
-#include "records/paths.hpp"
 #include "slot/sight.hpp"
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
@@ -17,9 +17,9 @@ namespace {
 
 constexpr Millis last_instant{1000};
 
-// The record of the owner before us. Inside the door nobody writes it, so one look is enough. It is taken apart only
-// when something in it is wanted: that takes longer than the locks do. What stands in a string of the record cannot
-// look like an empty list of takeovers, since its quotation marks are escaped.
+// The record of the owner before us. Inside the door nobody writes it, so one look is enough. It is taken
+// apart only when something in it is wanted: that takes longer than the locks do. What stands in a string of
+// the record cannot look like an empty list of takeovers, since its quotation marks are escaped.
 std::optional<base::Record> record_before(const SlotLocation& location, bool wanted) {
     auto text = sys::read_at_once(records::record_path(location), records::max_record_bytes);
     if (!text || (!wanted && text->find("\"takeovers\":[]") != std::string::npos))

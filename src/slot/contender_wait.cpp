@@ -1,7 +1,7 @@
 // How a contender waits: for its turn among our own threads, for a lock, for news of the owner.
 #include "base/text.hpp"
-#include "slot/contender.hpp"
 #include "records/paths.hpp"
+#include "slot/contender.hpp"
 #include "sys/errors.hpp"
 #include "sys/lock_holders.hpp"
 #include "sys/proc.hpp"
@@ -20,11 +20,11 @@ using sys::LockByte;
 
 namespace {
 
-constexpr Millis own_turn{50};    // between looks at what another thread of ours has come to
+constexpr Millis own_turn{50}; // between looks at what another thread of ours has come to
 constexpr int grant_on_its_way_ms = 20;
 constexpr Millis look_for_unseen{50};    // that hold life and were not found
 constexpr Millis look_for_stopped{1000}; // the kernel does not tell who is not their parent
-constexpr Millis look_again{250}; // only where the machine has no inotify instance left for us
+constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
 
 } // namespace
 

@@ -1,8 +1,8 @@
 #include "slot/foreign_holder.hpp"
 
-#include "records/pid_file.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "records/pid_file.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"

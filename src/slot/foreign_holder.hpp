@@ -3,8 +3,8 @@
 
 #include "holdfast/result.hpp"
 #include "holdfast/values.hpp"
-#include "sys/clock.hpp"
 #include "host/host_watch.hpp"
+#include "sys/clock.hpp"
 #include "sys/pidfd.hpp"
 
 #include <optional>

@@ -1,8 +1,8 @@
 #include "slot/ownership.hpp"
 
-#include "records/record.hpp"
 #include "base/text.hpp"
 #include "records/paths.hpp"
+#include "records/record.hpp"
 #include "sys/clock.hpp"
 #include "sys/whole_file.hpp"
 

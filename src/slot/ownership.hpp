@@ -24,7 +24,7 @@ public:
     SlotLocation location;
     sys::LockFile lock;
     base::Record record;
-    bool life_given = false; // life_fd() was asked for: others may share the open file now
+    bool life_given = false;             // life_fd() was asked for: others may share the open file now
     std::optional<sys::FileWatch> watch; // made when first asked for
 };
 

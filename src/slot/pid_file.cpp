@@ -1,7 +1,7 @@
 #include "slot/pid_file.hpp"
 
-#include "records/pid_file.hpp"
 #include "base/text.hpp"
+#include "records/pid_file.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
@@ -22,7 +22,7 @@ std::optional<PidFileNamed> named_by_pid_file(const std::string& path) {
         return std::nullopt;
     auto stat = sys::read_stat(entry->pid);
     if (!stat || !records::may_have_written(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks),
-                                         static_cast<double>(file.st_mtim.tv_sec)))
+                                            static_cast<double>(file.st_mtim.tv_sec)))
         return std::nullopt;
     return PidFileNamed{
         .pid = entry->pid,

@@ -114,7 +114,7 @@ Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
-        struct stat what {};
+        struct stat what{};
         // What is no plain file can be nobody's lock, whatever it is called.
         if (file.ends_with(".lock") && base::check_slot_name(file.substr(0, file.size() - 5)) &&
             ::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&

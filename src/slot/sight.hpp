@@ -10,8 +10,8 @@
 
 namespace holdfast::slot {
 
-// SlotInfo from what the kernel said and what the record says. Leftovers are looked for when orphaned. Without
-// `ask_owner` nobody looks whether the owner is stopped; it counts as not stopped.
+// SlotInfo from what the kernel said and what the record says. Leftovers are looked for when orphaned.
+// Without `ask_owner` nobody looks whether the owner is stopped; it counts as not stopped.
 SlotInfo describe(const SlotLocation& location, const sys::LockSight& sight,
                   const std::optional<base::Record>& record, bool ask_owner = true);
 

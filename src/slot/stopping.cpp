@@ -1,9 +1,9 @@
 #include "slot/stopping.hpp"
 
+#include "records/paths.hpp"
 #include "slot/contender.hpp"
 #include "slot/door.hpp"
 #include "slot/leftovers.hpp"
-#include "records/paths.hpp"
 #include "sys/clock.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"

@@ -1,7 +1,7 @@
 #include "slot/wake.hpp"
 
-#include "holdfast/slot.hpp"
 #include "base/text.hpp"
+#include "holdfast/slot.hpp"
 #include "sys/pidfd.hpp"
 
 #include <csignal>

@@ -1,12 +1,12 @@
 #include "supervise/core.hpp"
 
-#include "core/stop_plan.hpp"
 #include "base/text.hpp"
+#include "core/stop_plan.hpp"
 #include "keep/keeper_options.hpp"
-#include "registry/sweep.hpp"
-#include "json/json_scan.hpp"
-#include "sys/directories.hpp"
 #include "places/user_places.hpp"
+#include "registry/sweep.hpp"
+#include "sys/directories.hpp"
+#include "json/json_scan.hpp"
 
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 
 #include <sys/epoll.h>
 
-
 namespace holdfast::supervise {
 
 void Engine::reap_later(const std::shared_ptr<Engine>& engine, sys::PidFd keeper) {

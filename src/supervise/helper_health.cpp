@@ -1,6 +1,6 @@
 // Health: a question that tells starting from ready, and slow from wedged.
-#include "json/json_scan.hpp"
 #include "supervise/helper.hpp"
+#include "json/json_scan.hpp"
 
 #include <functional>
 
@@ -31,7 +31,7 @@ HealthWords read_health(std::string_view result) {
     out.words = progress;
     out.ready = phase.empty() || phase == R"("ready")";
     // Any change is progress; what it means is the helper's affair. Never 0, which is "nothing said yet".
-    out.progress = (std::hash<std::string_view>{}(phase)*31 + std::hash<std::string_view>{}(progress)) | 1;
+    out.progress = (std::hash<std::string_view>{}(phase) * 31 + std::hash<std::string_view>{}(progress)) | 1;
     return out;
 }
 

@@ -1,6 +1,6 @@
 // The process of a generation: started, heard, read, and torn down, all on the loop's thread.
-#include "core/stop_plan.hpp"
 #include "base/text.hpp"
+#include "core/stop_plan.hpp"
 #include "registry/left_behind.hpp"
 #include "supervise/helper.hpp"
 #include "sys/errors.hpp"

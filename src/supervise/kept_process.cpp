@@ -56,7 +56,7 @@ Result<registry::Entry> make_entry(const HelperSpec& spec, const places::Places&
 Result<void> check_directory(const HelperSpec& spec) {
     if (spec.directory.empty())
         return {};
-    struct stat found {};
+    struct stat found{};
     int error = 0;
     if (::stat(spec.directory.c_str(), &found) != 0)
         error = errno;

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "base/notify_text.hpp"
-#include "places/places.hpp"
 #include "holdfast/supervisor.hpp"
 #include "keep/control.hpp"
+#include "places/places.hpp"
 #include "registry/entry.hpp"
 #include "sys/fd.hpp"
 #include "sys/fork_shield.hpp"

@@ -78,7 +78,7 @@ Result<void> check_private_directory(const std::string& path, bool root_may) {
 }
 
 std::optional<uid_t> owner_of_directory(const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return std::nullopt;
     return file.st_uid;

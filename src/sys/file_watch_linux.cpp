@@ -16,8 +16,8 @@ namespace holdfast::sys {
 
 namespace {
 
-constexpr unsigned changes = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY | IN_DELETE_SELF |
-                             IN_MOVE_SELF | IN_ONLYDIR;
+constexpr unsigned changes = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY |
+                             IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
 // The instances that nobody uses now. Process-wide, like the table of descriptors that they stand in.
 class Shelf {

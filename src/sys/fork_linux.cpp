@@ -24,8 +24,9 @@ constexpr int exit_failed = 70;
 constexpr std::size_t numbers_looked_at = 1024;
 constexpr std::size_t most_of_ours = 128; // we never have as many open at once
 
-// The open ones of the low numbers, by one question to the kernel. Ours are among them: the kernel gives the lowest
-// free number, unless a host has filled the low ones with its own; then /proc is read, which takes longer.
+// The open ones of the low numbers, by one question to the kernel. Ours are among them: the kernel gives the
+// lowest free number, unless a host has filled the low ones with its own; then /proc is read, which takes
+// longer.
 std::vector<int> open_numbers() {
     rlimit limit{};
     const bool limited = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < numbers_looked_at;
@@ -77,8 +78,8 @@ Result<PidFd> fork_worker(const ForkSpec& spec, const std::function<int()>& work
     for (const std::string& variable : spec.env)
         env.push_back(const_cast<char*>(variable.c_str()));
     env.push_back(nullptr);
-    // Not fork(): its handlers would close our lock files in the child before the child has copied those that it is
-    // to hold.
+    // Not fork(): its handlers would close our lock files in the child before the child has copied those that
+    // it is to hold.
     const pid_t pid = ::_Fork();
     if (pid < 0)
         return fail_sys("start a process");

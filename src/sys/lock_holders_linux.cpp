@@ -53,7 +53,7 @@ bool holds(pid_t pid, const struct stat& file, std::string_view kind = "WRITE") 
     while (const dirent* entry = ::readdir(dir.get())) {
         if (entry->d_name[0] == '.')
             continue;
-        struct stat target {};
+        struct stat target{};
         if (::fstatat(::dirfd(dir.get()), entry->d_name, &target, 0) != 0 || target.st_ino != file.st_ino ||
             target.st_dev != file.st_dev)
             continue;
@@ -68,7 +68,7 @@ bool holds(pid_t pid, const struct stat& file, std::string_view kind = "WRITE") 
 } // namespace
 
 bool holds_life(pid_t pid, const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     return ::stat(path.c_str(), &file) == 0 && holds(pid, file);
 }
 
@@ -91,7 +91,7 @@ std::vector<std::string> lives_held_by(pid_t pid) {
 namespace {
 std::vector<pid_t> find_all(const std::string& path, std::string_view kind) {
     std::vector<pid_t> out;
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return out;
     for (pid_t pid : all_pids())
@@ -107,7 +107,7 @@ std::vector<pid_t> find_life_holders(const std::string& path) {
 
 std::vector<PidFd> hold_life_readers(const std::string& path) {
     std::vector<PidFd> out;
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return out;
     for (pid_t pid : find_all(path, "READ"))

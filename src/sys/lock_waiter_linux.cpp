@@ -97,8 +97,8 @@ Result<LockWaiter> LockWaiter::start(int fd, int byte, bool shared) {
     self->request.l_whence = SEEK_SET;
     self->request.l_start = byte;
     self->request.l_len = 1;
-    // Not an eventfd: the writer of a pipe tells the kernel that it is about to wait. Whoever reads it is then run on
-    // the same processor, at once, and no idle one has to be woken for it.
+    // Not an eventfd: the writer of a pipe tells the kernel that it is about to wait. Whoever reads it is
+    // then run on the same processor, at once, and no idle one has to be woken for it.
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
         return fail_sys("create a pipe");

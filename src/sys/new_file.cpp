@@ -33,7 +33,7 @@ int move_to_free_name(const std::string& from, const std::string& to) {
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    struct stat there {};
+    struct stat there{};
     if (::lstat(to.c_str(), &there) == 0)
         return EEXIST;
     return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
@@ -45,7 +45,7 @@ Result<NewFile> NewFile::open(const std::string& path) {
     const auto slash = path.rfind('/');
     if (path.empty() || slash + 1 == path.size())
         return fail(Errc::invalid_argument, cat("\"", path, "\" is no name of a file"));
-    struct stat there {};
+    struct stat there{};
     if (::lstat(path.c_str(), &there) == 0)
         return exists_already(path);
     NewFile file;

@@ -43,7 +43,7 @@ std::string join_command(const std::vector<std::string>& argv); // quoted where 
 
 std::vector<pid_t> all_pids();
 std::vector<pid_t> threads_of(pid_t pid);
-std::vector<int> open_descriptors(); // our own; empty without /proc
+std::vector<int> open_descriptors();       // our own; empty without /proc
 std::vector<pid_t> children_of(pid_t pid); // living and zombie children, of all its threads
 // Another process's environment as it was at exec, each variable with a zero byte after it. Empty for a
 // zombie, for a kernel thread, and for an instant while a process is inside exec.
@@ -58,8 +58,8 @@ std::optional<uid_t> user_of(pid_t pid);
 bool is_doomed(pid_t pid);
 // A signal has stopped it. Not one that is traced: it is in the hands of a debugger, or of a leak checker.
 bool is_stopped(pid_t pid);
-// SIGCONT, when it is stopped; never otherwise: to whoever is about to trace it, it would undo the stop that that
-// one waits for.
+// SIGCONT, when it is stopped; never otherwise: to whoever is about to trace it, it would undo the stop that
+// that one waits for.
 void continue_stopped(const PidFd& process);
 
 // The identity of a living process behind an open pidfd. Error not_found when it has ended.

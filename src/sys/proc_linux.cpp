@@ -351,8 +351,8 @@ Result<PidFd> open_same(const base::Identity& identity) {
 }
 
 Result<base::Identity> identify_self(std::string token) {
-    // A process stays who it is: found out once, and again in the child of a fork, which may have the number of its
-    // parent in a PID namespace of its own. Never destroyed, as above.
+    // A process stays who it is: found out once, and again in the child of a fork, which may have the number
+    // of its parent in a PID namespace of its own. Never destroyed, as above.
     struct Known {
         std::mutex mutex;
         base::Identity identity;

@@ -49,7 +49,7 @@ bool SignalQueue::waiting(int signal) const { // NOLINT(readability-convert-memb
 }
 
 void ignore_signal(int signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = SIG_IGN;
     ::sigaction(signal, &action, nullptr);
 }
@@ -57,7 +57,7 @@ void ignore_signal(int signal) {
 std::uint32_t kept_ignored() noexcept {
     std::uint32_t kept = 0;
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
-        struct sigaction now {};
+        struct sigaction now{};
         if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
             kept |= 1U << signal;
     }

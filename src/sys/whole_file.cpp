@@ -80,7 +80,7 @@ Result<void> write_whole_text(int fd, std::string_view text) {
 }
 
 Result<void> check_place_for(const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     if (::lstat(path.c_str(), &file) == 0) {
         if (!S_ISREG(file.st_mode))
             return fail(Errc::cannot_create,
@@ -151,8 +151,7 @@ std::optional<std::string> read_rewritten(const std::string& path, std::size_t l
                 return std::nullopt;
         } while (n < 0 || static_cast<std::size_t>(n) == buffer.size());
         // Still in its place: otherwise the next text may already stand in it, before it is said.
-        struct stat mine {
-        }, there{};
+        struct stat mine{}, there{};
         if (::fstat(fd.get(), &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
             mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
             return out;

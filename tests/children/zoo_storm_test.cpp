@@ -27,7 +27,8 @@ TEST_F(Zoo, ForkStormKeepsForkingInOneGroupWithinItsBounds) {
 
     ASSERT_TRUE(animal.signal(SIGKILL));
     ASSERT_TRUE(animal.wait_ended(Deadline::in(5s)));
-    EXPECT_FALSE(home.mark().survivors(Deadline::exactly(50ms)).empty()) << "the storm outlives its first process";
+    EXPECT_FALSE(home.mark().survivors(Deadline::exactly(50ms)).empty())
+        << "the storm outlives its first process";
     EXPECT_TRUE(end_marked(home.mark().token(), Deadline::in(15s)));
 }
 

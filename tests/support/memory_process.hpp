@@ -156,7 +156,8 @@ public:
     int wait_at_most(std::chrono::milliseconds at_most) {
         if (pid_ <= 0)
             return -1000;
-        const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)); // our own child, not reaped yet
+        const int pidfd =
+            static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)); // our own child, not reaped yet
         pollfd ended{pidfd, POLLIN, 0};
         const bool in_time = pidfd >= 0 && ::poll(&ended, 1, static_cast<int>(at_most.count())) == 1;
         ::close(pidfd);

@@ -1,6 +1,6 @@
-// How long a test waits for what must come. A busy machine is not a failure, so a test must not depend on speed: it
-// states the time that is ample on a quiet machine, and the wait lasts ten times as long, under a sanitizer forty times.
-// A wait ends as soon as the event comes; only a failing test takes the whole time.
+// How long a test waits for what must come. A busy machine is not a failure, so a test must not depend on
+// speed: it states the time that is ample on a quiet machine, and the wait lasts ten times as long, under a
+// sanitizer forty times. A wait ends as soon as the event comes; only a failing test takes the whole time.
 // Waits for what must *not* come, and times that are the subject of a test, stay as they are stated.
 #pragma once
 

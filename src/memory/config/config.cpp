@@ -105,8 +105,9 @@ Result<HomeConfig> read_config(const std::string& path) {
             return fail(Errc::invalid_argument,
                         cat(path, ": ", members->problem(), "; the file is not used"));
     if (config.embeddings_host && !config.embeddings_endpoint.empty())
-        return fail(Errc::invalid_argument,
-                    cat(path, ": embeddings.host and embeddings.endpoint: name one of them; the file is not used"));
+        return fail(
+            Errc::invalid_argument,
+            cat(path, ": embeddings.host and embeddings.endpoint: name one of them; the file is not used"));
     return config;
 }
 

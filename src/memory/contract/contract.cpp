@@ -1,11 +1,11 @@
 #include "memory/contract/contract.hpp"
 
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
 #include "base/text.hpp"
 #include "memory/contract/contract_call.hpp"
 #include "memory/contract/contract_transfer.hpp"
 #include "rpc/message_ids.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // One call: its parameters and its answer.
 #include "memory/contract/contract_call.hpp"
 
-#include "json/json_sorted.hpp"
-#include "json/json_text.hpp"
 #include "base/text.hpp"
 #include "rpc/message.hpp"
+#include "json/json_sorted.hpp"
+#include "json/json_text.hpp"
 
 #include <algorithm>
 

@@ -49,7 +49,7 @@ void answer_turn(const CallPointer& call, Starting& turn, const std::string& epi
 }
 
 // Half of the turn is done; the second half answers.
-void finish(const CallPointer& call, Starting& turn, bool Starting::*half, std::optional<Error> failed) {
+void finish(const CallPointer& call, Starting& turn, bool Starting::* half, std::optional<Error> failed) {
     const std::lock_guard lock(turn.mutex);
     turn.*half = true;
     if (failed)

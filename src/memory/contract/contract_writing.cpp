@@ -1,8 +1,8 @@
 #include "memory/contract/contract_writing.hpp"
 
-#include "json/json_text.hpp"
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
+#include "json/json_text.hpp"
 
 #include <algorithm>
 

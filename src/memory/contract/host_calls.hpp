@@ -1,5 +1,5 @@
-// The contract's reverse calls: requests of ours to a client, each with a deadline. Optional work only: no answer to
-// a client waits for one beyond its stated time.
+// The contract's reverse calls: requests of ours to a client, each with a deadline. Optional work only: no
+// answer to a client waits for one beyond its stated time.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -18,16 +18,16 @@ namespace holdfast::memory {
 
 class HostCalls {
 public:
-    // The result, or: unsupported (the client does not know the method), timed_out, closed (the client is gone),
-    // overflow (too many are unanswered), protocol (any other error of the client, in its words).
+    // The result, or: unsupported (the client does not know the method), timed_out, closed (the client is
+    // gone), overflow (too many are unanswered), protocol (any other error of the client, in its words).
     using Done = std::move_only_function<void(Result<boost::json::object>)>;
 
     HostCalls();
     HostCalls(const HostCalls&) = delete;
     HostCalls& operator=(const HostCalls&) = delete;
 
-    // Sends the request. `done` is called once, on the thread that reads the client or on one that calls anything
-    // here: an answer that is late is told as timed_out, when somebody next looks.
+    // Sends the request. `done` is called once, on the thread that reads the client or on one that calls
+    // anything here: an answer that is late is told as timed_out, when somebody next looks.
     void ask(const std::shared_ptr<Peer>& peer, std::string_view method, boost::json::object params,
              std::int64_t timeout_ms, Done done);
     // True when this answers a request of ours, and comes from the client that it went to.

@@ -31,8 +31,7 @@ private:
     };
     std::shared_ptr<Peer> newest();
     Result<Vectors> ask(const std::shared_ptr<Peer>& peer, const std::vector<std::string>& texts,
-                        const std::string& model, std::int64_t deadline_us,
-                        const std::atomic<bool>& give_up);
+                        const std::string& model, std::int64_t deadline_us, const std::atomic<bool>& give_up);
 
     HostCalls& calls_;
     std::mutex mutex_;

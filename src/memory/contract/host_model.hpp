@@ -1,5 +1,5 @@
-// The host's model, asked by the reverse call host.llm.complete. Nothing ever waits for it, and an answer that comes
-// after its deadline is not used.
+// The host's model, asked by the reverse call host.llm.complete. Nothing ever waits for it, and an answer
+// that comes after its deadline is not used.
 #pragma once
 
 #include "memory/contract/host_calls.hpp"

@@ -1,8 +1,8 @@
 // Who hears what: the subscriptions of clients, and what is told to them.
 #include "memory/contract/contract.hpp"
 
-#include "json/json_text.hpp"
 #include "memory/store/ids.hpp"
+#include "json/json_text.hpp"
 
 #include <algorithm>
 

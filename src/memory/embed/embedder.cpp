@@ -187,7 +187,11 @@ std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t
 
 Embedder::Health Embedder::health() const {
     const std::lock_guard lock(mutex_);
-    return {last_ok_ms_ != 0 && last_error_.empty(), source_->provider(), config_.embeddings_model, last_ok_ms_, last_error_,
+    return {last_ok_ms_ != 0 && last_error_.empty(),
+            source_->provider(),
+            config_.embeddings_model,
+            last_ok_ms_,
+            last_error_,
             vectors_.size()};
 }
 

@@ -22,8 +22,9 @@ public:
     EmbeddingSource& operator=(const EmbeddingSource&) = delete;
     virtual ~EmbeddingSource() = default;
 
-    // One vector per text, in their order, all of one length. `model`: which, empty: the source's own. Returns by `deadline_us` (monotonic), and within a tenth of a second once
-    // `give_up` is true. From any thread.
+    // One vector per text, in their order, all of one length. `model`: which, empty: the source's own.
+    // Returns by `deadline_us` (monotonic), and within a tenth of a second once `give_up` is true. From any
+    // thread.
     virtual Result<Vectors> embed(const std::vector<std::string>& texts, const std::string& model,
                                   std::int64_t deadline_us, const std::atomic<bool>& give_up) = 0;
     [[nodiscard]] virtual std::string_view provider() const noexcept = 0; // for health

@@ -15,8 +15,8 @@ constexpr std::size_t most_answer_each = std::size_t{256} * 1024;
 Result<Vectors> HttpEmbeddings::embed(const std::vector<std::string>& texts, const std::string& model,
                                       std::int64_t deadline_us, const std::atomic<bool>& give_up) {
     const json::object request{{"model", model}, {"input", json::array(texts.begin(), texts.end())}};
-    auto body = http_post(target_, key_, json::serialize(request), texts.size() * most_answer_each, deadline_us,
-                          give_up);
+    auto body = http_post(target_, key_, json::serialize(request), texts.size() * most_answer_each,
+                          deadline_us, give_up);
     if (!body)
         return std::unexpected(std::move(body.error()));
     const auto odd = [] {

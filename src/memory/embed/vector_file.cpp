@@ -58,7 +58,7 @@ Result<VectorFile> VectorFile::open(const std::string& path, const std::string& 
     Head head{};
     char named[sizeof head.model] = {};
     std::memcpy(named, model.data(), std::min(model.size(), sizeof named - 1));
-    struct stat info {};
+    struct stat info{};
     if (::fstat(file.file_.get(), &info) != 0)
         return sys::fail_sys(base::cat("look at ", path));
     const bool known =

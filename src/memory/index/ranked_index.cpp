@@ -44,7 +44,7 @@ bool parse(const std::string& name, FileName& file) {
 
 // What lies under the folder's name and is none, or leads nowhere, is in the way of what can be made again.
 Result<void> make_folder(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
         return {};
     ::unlink(path.c_str());

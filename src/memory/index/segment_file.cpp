@@ -187,7 +187,7 @@ Result<std::unique_ptr<SegmentFile>> SegmentFile::open(const std::string& path) 
     const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return sys::fail_sys(cat("open ", path));
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd.get(), &info) != 0)
         return sys::fail_sys(cat("stat ", path));
     std::unique_ptr<SegmentFile> segment(new SegmentFile());

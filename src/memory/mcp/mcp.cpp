@@ -1,14 +1,14 @@
 #include "memory/mcp/mcp.hpp"
 
-#include "json/json_fields.hpp"
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/batch.hpp"
 #include "memory/mcp/faces.hpp"
 #include "memory/serve/ledger.hpp"
 #include "rpc/message.hpp"
 #include "rpc/message_ids.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
 
 #include <algorithm>
 #include <array>

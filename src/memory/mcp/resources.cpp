@@ -1,11 +1,11 @@
 // Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
 #include "memory/mcp/faces.hpp"
 
-#include "json/json_fields.hpp"
-#include "json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_text.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,9 +1,9 @@
 // The tools. Each is a row of a table: what a host shows, and the call of the contract behind it.
 #include "memory/mcp/faces.hpp"
 
-#include "json/json_fields.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
+#include "json/json_fields.hpp"
 
 #include <algorithm>
 #include <array>

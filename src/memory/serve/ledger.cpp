@@ -78,7 +78,7 @@ Ledger::Slot* Ledger::slot(std::uint32_t index) const noexcept {
 }
 
 Result<Ledger> Ledger::open(LedgerFiles files) {
-    struct stat info {};
+    struct stat info{};
     if (::fstat(files.state.get(), &info) != 0 || info.st_size != static_cast<off_t>(ledger_bytes) ||
         ::fcntl(files.state.get(), F_GET_SEALS) != sealed)
         return fail(Errc::protocol, "what came with a client is not its shared memory");

@@ -1,6 +1,5 @@
 #include "memory/serve/look.hpp"
 
-#include "json/json_fields.hpp"
 #include "base/text.hpp"
 #include "holdfast/slot.hpp"
 #include "memory/contract/contract.hpp"
@@ -10,6 +9,7 @@
 #include "memory/store/aside.hpp"
 #include "memory/store/glance.hpp"
 #include "sys/clock.hpp"
+#include "json/json_fields.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -28,7 +28,7 @@ constexpr std::array beside = {"-wal", "-shm", "-journal"};
 constexpr std::string_view digits = "0123456789";
 
 std::int64_t size_of(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : -1;
 }
 

@@ -10,7 +10,7 @@
 namespace holdfast::memory {
 
 Result<Glance> glance_at_store(const std::string& path) {
-    struct stat file {};
+    struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return fail(errno == ENOENT ? Errc::not_found : Errc::io, base::cat("there is no database at ", path),
                     errno);

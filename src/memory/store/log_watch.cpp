@@ -44,7 +44,7 @@ std::uint64_t bytes_of(std::uint64_t frames, std::uint64_t page) noexcept {
 Result<void> LogWatch::attach(Database& database, sys::Fd log, std::string path) {
     sqlite3_file* file = nullptr;
     volatile void* region = nullptr;
-    struct stat info {};
+    struct stat info{};
     if (!log || ::fstat(log.get(), &info) != 0)
         return sys::fail_sys(base::cat("open ", path));
     if (::sqlite3_file_control(database.raw(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
@@ -95,7 +95,7 @@ LogState LogWatch::look(Part part) const noexcept {
             before = read_index();
             continue;
         }
-        struct stat info {};
+        struct stat info{};
         auto state = LogState::sound;
         if (::stat(path_.c_str(), &info) != 0 || info.st_dev != device_ || info.st_ino != inode_) {
             if (::fstat(log_.get(), &info) != 0)
@@ -124,7 +124,7 @@ bool LogWatch::all_copied() const noexcept {
 
 LogWatch::Extent LogWatch::extent() const noexcept {
     Extent extent;
-    struct stat info {};
+    struct stat info{};
     if (index_ == nullptr || ::fstat(log_.get(), &info) != 0)
         return extent;
     const auto index = read_copy(0);

@@ -1,7 +1,7 @@
 #include "memory/store/namespaces.hpp"
 
-#include "json/json_sorted.hpp"
 #include "memory/store/row_reading.hpp"
+#include "json/json_sorted.hpp"
 
 namespace holdfast::memory {
 

@@ -103,7 +103,8 @@ CREATE INDEX episodes_by_time ON episodes(opened_at, row);
 CREATE INDEX sessions_by_time ON sessions(opened_at, row);
 )sql";
 
-// The words as list_words.hpp reads them: with unicode61 a Chinese sentence is one word, a Hindi word several.
+// The words as list_words.hpp reads them: with unicode61 a Chinese sentence is one word, a Hindi word
+// several.
 constexpr const char* without_words = R"sql(
 DROP TRIGGER traces_words_insert;
 DROP TRIGGER traces_words_delete;
@@ -130,8 +131,8 @@ CREATE TRIGGER traces_words_update AFTER UPDATE OF row, user_text, agent_text, s
 END;
 )sql";
 
-// The rows are read again piece by piece: an index of a million takes minutes, and somebody waits for a sign of
-// life.
+// The rows are read again piece by piece: an index of a million takes minutes, and somebody waits for a sign
+// of life.
 Result<void> make_list_words(Database& database, const MigrationRows& tell, const char* name) {
     constexpr std::int64_t piece = 500; // rows
     if (auto made = database.exec(list_words_index); !made)
@@ -161,7 +162,7 @@ constexpr Migration all_migrations[] = {
 };
 
 bool exists(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0;
 }
 

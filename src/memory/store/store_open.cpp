@@ -38,7 +38,7 @@ std::string_view name_of(Phase phase) noexcept {
 namespace {
 
 std::uint64_t size_of(const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
@@ -111,7 +111,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         if (wal > 0)
             progress({Phase::recovering, wal, wal, "reading the write-ahead log"});
     }
-    struct stat file {};
+    struct stat file{};
     if (::stat(options_.path.c_str(), &file) != 0)
         return fail(Errc::io, cat("the database ", options_.path, " was taken away while it was opened"),
                     errno);

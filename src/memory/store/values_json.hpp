@@ -1,8 +1,8 @@
 // Stored values as JSON: as the contract shows them, and as an export writes them.
 #pragma once
 
-#include "json/json.hpp"
 #include "memory/store/model.hpp"
+#include "json/json.hpp"
 
 namespace holdfast::memory {
 

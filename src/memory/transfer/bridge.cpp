@@ -1,10 +1,10 @@
 #include "memory/transfer/bridge.hpp"
 
-#include "json/json_exact.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/transfer/records.hpp"
+#include "json/json_exact.hpp"
 
 #include "json/json.hpp"
 #include <sqlite3.h>
@@ -336,7 +336,7 @@ Result<Database> open_at_one_moment(const std::string& path) {
     auto database = open(OpenMode::read_only);
     if (database || is_corrupt(database.error()))
         return database;
-    struct stat log {};
+    struct stat log{};
     if (::stat(cat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0)
         return fail(database.error().code,
                     cat(database.error().message, ". It has a log, ", path,

@@ -1,12 +1,12 @@
 // What an owner saved when its write-ahead log was cut, into the store again.
 #include "memory/transfer/records.hpp"
 
-#include "json/json_exact.hpp"
-#include "json/json_fields.hpp"
 #include "base/text.hpp"
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
+#include "json/json_exact.hpp"
+#include "json/json_fields.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,15 +1,15 @@
 // The store into lines.
-#include "memory/transfer/records.hpp"
 #include "memory/store/values_json.hpp"
+#include "memory/transfer/records.hpp"
 
-#include "json/json_exact.hpp"
-#include "json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/store/damage.hpp"
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
+#include "json/json_exact.hpp"
+#include "json/json_text.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,10 +1,10 @@
 // Records into the store.
 #include "memory/transfer/records.hpp"
 
-#include "json/json_sorted.hpp"
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/rows.hpp"
+#include "json/json_sorted.hpp"
 
 #include <algorithm>
 #include <ctime>

@@ -1,18 +1,18 @@
 #include "memory/viewer/viewer.hpp"
 
-#include "json/json_fields.hpp"
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
-#include "core/page_sessions.hpp"
-#include "base/sha256.hpp"
 #include "base/printable.hpp"
+#include "base/sha256.hpp"
 #include "base/text.hpp"
+#include "core/page_sessions.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "memory/viewer/http_server.hpp"
 #include "memory/viewer/pages.hpp"
 #include "sys/proc.hpp"
+#include "json/json_fields.hpp"
+#include "json/json_surrogates.hpp"
+#include "json/json_text.hpp"
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // One program, several names: holdfast, and the keeper it starts of itself.
+#include "base/text.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/manual.hpp"
 #include "cli/options.hpp"
 #include "cli/print.hpp"
-#include "base/text.hpp"
 #include "keep/keeper.hpp"
 #include "keep/pid_namespace.hpp"
 

@@ -1,7 +1,6 @@
 // holdfast-memory: the memory helper over stdio. Takes exactly the flags that the existing adapter gives its
 // bridge.
 #include "base/duration.hpp"
-#include "json/json_text.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/mcp.hpp"
@@ -13,6 +12,7 @@
 #include "sys/fd.hpp"
 #include "sys/terminal.hpp"
 #include "sys/user_home.hpp"
+#include "json/json_text.hpp"
 
 #include <malloc.h>
 #include <sys/resource.h>

@@ -2,8 +2,8 @@
 // what is quoted can be read again.
 #include "expect.hpp"
 
-#include "json/json_scan.hpp"
 #include "rpc/message.hpp"
+#include "json/json_scan.hpp"
 
 #include <boost/json/src.hpp>
 

@@ -2,8 +2,8 @@
 // call is answered exactly once, what is written is always well-formed, and memory stays within the bounds.
 #include "expect.hpp"
 
-#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
+#include "json/json_scan.hpp"
 
 #include <map>
 #include <string>

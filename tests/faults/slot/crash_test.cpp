@@ -43,7 +43,9 @@ protected:
         spec.program.env = {mark_.env()};
         return spec;
     }
-    void leave_record() { ASSERT_TRUE(harness::write_file(directory() + "/slot.json", records::to_json(lie_))); }
+    void leave_record() {
+        ASSERT_TRUE(harness::write_file(directory() + "/slot.json", records::to_json(lie_)));
+    }
 
     // A plain start, by whoever comes next: it succeeds within a bound, and what it says is what is seen.
     void expect_next_start(const std::string& after, IfHeld policy = IfHeld::refuse) {

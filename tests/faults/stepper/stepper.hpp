@@ -58,7 +58,8 @@ struct Spec {
     harness::SpawnSpec program;
     Role role = root();
     Others others = Others::follow;
-    std::chrono::milliseconds limit = test::patient(std::chrono::seconds(10)); // of the whole run; whatever is left then is killed
+    std::chrono::milliseconds limit =
+        test::patient(std::chrono::seconds(10)); // of the whole run; whatever is left then is killed
     std::chrono::milliseconds settle = test::patient(std::chrono::seconds(3)); // after the kill
 };
 

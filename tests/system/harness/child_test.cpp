@@ -157,7 +157,8 @@ TEST(Child, DieWithUsEndsItWhenItsParentDies) {
     ASSERT_EQ(::read(from.get(), &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
     auto pidfd = open_pidfd(pid);
     ASSERT_TRUE(pidfd);
-    EXPECT_FALSE(wait_pidfd(pidfd->get(), Deadline::exactly(20ms))) << "control: it lives while its parent does";
+    EXPECT_FALSE(wait_pidfd(pidfd->get(), Deadline::exactly(20ms)))
+        << "control: it lives while its parent does";
     ::kill(middle, SIGKILL);
     ::waitpid(middle, nullptr, 0);
     EXPECT_TRUE(wait_pidfd(pidfd->get(), Deadline::in(5s)));

@@ -14,7 +14,8 @@ class Deadline {
 public:
     using Clock = std::chrono::steady_clock;
 
-    // For what must come: `ample` is enough on a quiet machine, and the wait lasts test::stretch times as long.
+    // For what must come: `ample` is enough on a quiet machine, and the wait lasts test::stretch times as
+    // long.
     static Deadline in(std::chrono::nanoseconds ample) { return exactly(test::patient(ample)); }
     // For what must not come, where a longer wait only makes the test longer.
     static Deadline exactly(std::chrono::nanoseconds span) { return Deadline(Clock::now() + span); }

@@ -46,9 +46,9 @@ TEST_P(GroupKilled, LeavesThoseWithSessionsOfTheirOwn) {
 }
 INSTANTIATE_TEST_SUITE_P(Control, GroupKilled, testing::Values("setsid_daemon", "pty_child"));
 
-// It has neither the mark nor a descriptor. While a guard lives it is ended like any other, being its descendant.
-// After a double SIGKILL the record names the command itself; of the rest only a cgroup or a PID namespace knows
-// whose it was.
+// It has neither the mark nor a descriptor. While a guard lives it is ended like any other, being its
+// descendant. After a double SIGKILL the record names the command itself; of the rest only a cgroup or a PID
+// namespace knows whose it was.
 class Traceless : public Keep {
 protected:
     Words traceless() const {
@@ -93,7 +93,8 @@ TEST_F(Traceless, LimitADescendantIsNotFoundAfterADoubleKillInPlainContainment) 
     for (const std::string& word : traceless())
         words += word + ' ';
     start_and_kill_both({"--contain", "plain"}, {"/bin/sh", "-c", "(" + words + "&) ; exec sleep 3600"});
-    EXPECT_EQ(scene.survivors(Deadline::exactly(a_while)).size(), 1U) << "if it is found now, say so in the docs";
+    EXPECT_EQ(scene.survivors(Deadline::exactly(a_while)).size(), 1U)
+        << "if it is found now, say so in the docs";
 }
 
 TEST_F(Traceless, IsFoundAfterADoubleKillInACgroup) {

@@ -18,7 +18,8 @@ inline Words operator+(Words left, const Words& right) {
 
 // A stop plan that is soon over.
 inline const Words quickly{"--stop", "eof:50ms,term:50ms,kill"};
-// The same for a helper that ends at TERM, where the test looks at that: a busy machine may not get so far in 50 ms.
+// The same for a helper that ends at TERM, where the test looks at that: a busy machine may not get so far in
+// 50 ms.
 inline const Words by_term{"--stop", "eof:50ms,term:1h,kill"};
 
 class Keep : public testing::Test {

@@ -66,8 +66,9 @@ TEST_F(Keep, AHostThatIsKilledDuringTheStartLeavesNothing) {
     constexpr int rounds = 80;
     constexpr auto step = 60us;
     for (int round = 0; round < rounds; ++round) {
-        auto spec = home.command_of("stage/keep_host", Words{"--null", "--", program("holdfast"), "run"} +
-                                                           Words{"--stop", "now", "--", "/bin/sleep", "3600"});
+        auto spec =
+            home.command_of("stage/keep_host", Words{"--null", "--", program("holdfast"), "run"} +
+                                                   Words{"--stop", "now", "--", "/bin/sleep", "3600"});
         spec.out = Stdio::null;
         spec.own_session = true; // so that the test, or an init, is a stranger to what it starts
         auto host = Child::spawn(spec);

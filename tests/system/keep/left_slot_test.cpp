@@ -122,7 +122,8 @@ TEST_F(WaitingForLeftSlot, G2SoItDoesWhenTheKeeperIsKilledLongAfterTheFront) {
     ASSERT_FALSE(HasFatalFailure());
     scene.front().signal(SIGKILL);
     ASSERT_TRUE(scene.front().ended());
-    EXPECT_FALSE(waiting.front().ended(Deadline::exactly(500ms))) << "the keeper ends its tree, in its own time";
+    EXPECT_FALSE(waiting.front().ended(Deadline::exactly(500ms)))
+        << "the keeper ends its tree, in its own time";
     EXPECT_TRUE(is_alive(scene.animals().front()));
     scene.keeper().signal(SIGKILL);
     expect_it_follows();

@@ -8,9 +8,9 @@ namespace holdfast::harness {
 
 namespace {
 
-// Scripts in a mount namespace with an empty /tmp of its own. $HF is the program, in a copy that the empty /tmp does not
-// hide where the checkout is below /tmp; `as_user` runs a command as
-// a user without an entry in /etc/passwd and with nothing in the environment but PATH, $HF and what is named.
+// Scripts in a mount namespace with an empty /tmp of its own. $HF is the program, in a copy that the empty
+// /tmp does not hide where the checkout is below /tmp; `as_user` runs a command as a user without an entry in
+// /etc/passwd and with nothing in the environment but PATH, $HF and what is named.
 class Places : public Keep {
 protected:
     void SetUp() override {
@@ -23,17 +23,18 @@ protected:
         auto spec = home.command({});
         std::erase_if(spec.env,
                       [](const std::string& variable) { return variable.starts_with("HOLDFAST_HOME="); });
-        spec.argv = {"unshare",
-                     "--mount",
-                     "--propagation",
-                     "private",
-                     "/bin/sh",
-                     "-c",
-                     "mount -t tmpfs -o mode=755 none /mnt && cp \"$HF\" /mnt/holdfast && HF=/mnt/holdfast &&\n"
-                     "mount -t tmpfs -o mode=1777 none /tmp && cd /tmp || exit 99\n"
-                     "as_user() { setpriv --reuid=54321 --regid=54321 --clear-groups env -i \"PATH=$PATH\" "
-                     "\"HF=$HF\" \"ZOO_TOKEN=$ZOO_TOKEN\" \"$@\"; }\n" +
-                         text};
+        spec.argv = {
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "/bin/sh",
+            "-c",
+            "mount -t tmpfs -o mode=755 none /mnt && cp \"$HF\" /mnt/holdfast && HF=/mnt/holdfast &&\n"
+            "mount -t tmpfs -o mode=1777 none /tmp && cd /tmp || exit 99\n"
+            "as_user() { setpriv --reuid=54321 --regid=54321 --clear-groups env -i \"PATH=$PATH\" "
+            "\"HF=$HF\" \"ZOO_TOKEN=$ZOO_TOKEN\" \"$@\"; }\n" +
+                text};
         spec.env.push_back("HF=" + program("holdfast"));
         spec.err = Stdio::pipe;
         auto finished = run_to_end(spec, Deadline::in(patience));

@@ -58,7 +58,7 @@ std::map<std::string, std::string> listing(const std::string& directory) {
     std::map<std::string, std::string> out;
     std::error_code none;
     for (const auto& one : fs::recursive_directory_iterator(directory, none)) {
-        struct stat file {};
+        struct stat file{};
         if (::lstat(one.path().c_str(), &file) == 0)
             out[one.path().string()] =
                 std::to_string(file.st_ino) + " " + std::to_string(file.st_mode) + " " +

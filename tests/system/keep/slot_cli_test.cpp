@@ -60,9 +60,8 @@ TEST_F(SlotCli, StatusOfASlotThatNeverWas) {
 
 TEST_F(SlotCli, StatusOfAnOwner) {
     Child owner = hold("one", speaker("STATUS=warm\nHOLDFAST_ADDRESS=unix:/x\n"), {"--session", "S"});
-    ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
-        return has(holdfast({"status", "one"}).out, "unix:/x");
-    }));
+    ASSERT_TRUE(
+        eventually(Deadline::in(patience), [&] { return has(holdfast({"status", "one"}).out, "unix:/x"); }));
     const auto text = holdfast({"status", "one"});
     EXPECT_TRUE(text.status.exited_with(0));
     for (const std::string& line :
@@ -168,14 +167,14 @@ TEST_F(SlotCli, AttachToAnOwnerThatHasNoNumberHereSaysSo) {
 // An owner that is leaving is not one to count on: "held" and "attached" would be wrong in a moment.
 TEST_F(SlotCli, WhoFindsAnOwnerLeavingWaitsForItsEnd) {
     for (const char* policy : {"refuse", "attach"}) {
-        Child owner = hold("one", speaker("STATUS=listening\n", {"--stop-ms=3600000"}), {"--stop", "term:1h,kill"});
+        Child owner =
+            hold("one", speaker("STATUS=listening\n", {"--stop-ms=3600000"}), {"--stop", "term:1h,kill"});
         // Before it has come so far TERM ends it at once.
         ASSERT_TRUE(eventually(Deadline::in(patience),
                                [&] { return has(holdfast({"status", "one"}).out, "status    listening"); }));
         ASSERT_TRUE(owner.signal(SIGTERM));
-        ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
-            return has(holdfast({"status", "one"}).out, "phase     draining");
-        }));
+        ASSERT_TRUE(eventually(Deadline::in(patience),
+                               [&] { return has(holdfast({"status", "one"}).out, "phase     draining"); }));
         const auto short_of_time =
             holdfast({"run", "--slot", "one", "--if-held", policy, "--wait", "10ms", "--", "/bin/true"});
         EXPECT_TRUE(short_of_time.status.exited_with(75)) << policy << short_of_time.err;
@@ -279,9 +278,8 @@ TEST_F(SlotCli, WatchEndsWithItsReader) {
 TEST_F(SlotCli, NothingAnOwnerSaysSteersTheTerminal) {
     Child owner = hold("one", speaker("STATUS=a\033[31mb\nHOLDFAST_ADDRESS=x\033]0;y\007\n"),
                        {"--session", "s\033[2J"});
-    ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
-        return has(holdfast({"status", "one"}).out, "address");
-    }));
+    ASSERT_TRUE(
+        eventually(Deadline::in(patience), [&] { return has(holdfast({"status", "one"}).out, "address"); }));
     for (const Words& words :
          {Words{"status", "one"}, Words{"slots"}, Words{"slots", "--json"}, Words{"status", "one", "--json"},
           Words{"run", "--slot", "one", "--if-held", "attach", "--", "/bin/true"},

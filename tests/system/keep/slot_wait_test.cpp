@@ -26,9 +26,8 @@ protected:
     }
     void expect_it_never_ran() {
         ASSERT_TRUE(scene.host().kill());
-        EXPECT_TRUE(eventually(Deadline::in(patience), [&] {
-            return holdfast({"status", "one"}).status.exited_with(3);
-        }));
+        EXPECT_TRUE(eventually(Deadline::in(patience),
+                               [&] { return holdfast({"status", "one"}).status.exited_with(3); }));
         EXPECT_FALSE(std::filesystem::exists(mark));
     }
     Scene waiting{home};
@@ -89,9 +88,8 @@ TEST_F(SlotWait, WhoWaitsForAHolderThatIsNotOursEndsWithItsHostToo) {
                  false);
     ASSERT_FALSE(HasFatalFailure());
     // It owns the slot already, and has yet to see the stranger go.
-    ASSERT_TRUE(eventually(Deadline::in(patience), [&] {
-        return holdfast({"status", "one"}).status.exited_with(0);
-    }));
+    ASSERT_TRUE(eventually(Deadline::in(patience),
+                           [&] { return holdfast({"status", "one"}).status.exited_with(0); }));
     waiting.tell_host('c');
     EXPECT_EQ(waiting.status(), 75);
     EXPECT_TRUE(stranger->alive());

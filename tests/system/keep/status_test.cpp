@@ -20,8 +20,8 @@ TEST_F(Keep, ExitCodesAreTheCommandsOwn) {
     }
 }
 
-// The keeper is a fork of the front. A descriptor of the front's that it kept would hide the front's death from it, or
-// hold a lock for longer than the tree lives.
+// The keeper is a fork of the front. A descriptor of the front's that it kept would hide the front's death
+// from it, or hold a lock for longer than the tree lives.
 TEST_F(Keep, TheKeeperHasNothingOfTheFrontsButWhatItIsGiven) {
     const auto ran = holdfast(Words{"run", "--slot", "s", "--contain", "plain", "--"} +
                               sh("until grep -aq '^holdfast-keep' /proc/$PPID/cmdline; do :; done; "
@@ -98,7 +98,7 @@ TEST_F(Keep, StreamsAreTheHostsOwn) {
     auto child = Child::spawn(spec);
     ASSERT_TRUE(child) << child.error().message;
     const auto identity = [](int fd) {
-        struct stat file {};
+        struct stat file{};
         EXPECT_EQ(::fstat(fd, &file), 0);
         return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino);
     };
@@ -131,7 +131,7 @@ TEST_F(Keep, EndOfOutputComesWithTheCommandsEnd) {
     // keep_host itself holds the pipe of this scene, so ask who else does.
     EXPECT_EQ(next_line(), "last");
     const auto mine = [](pid_t pid, int fd) {
-        struct stat file {};
+        struct stat file{};
         return ::stat(("/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd)).c_str(), &file) == 0
                    ? file.st_ino
                    : 0;

@@ -105,7 +105,8 @@ TEST_P(ZooMatrix, LeavesNothingBehind) {
         scene.kill_both_guards();
         // A stopped process whose group has just lost its last parent in the session is hung up by the
         // kernel.
-        ASSERT_TRUE(std::string(animal.program) == "stopped" || !scene.survivors(Deadline::exactly(0s)).empty())
+        ASSERT_TRUE(std::string(animal.program) == "stopped" ||
+                    !scene.survivors(Deadline::exactly(0s)).empty())
             << "without guards the animal lives on";
         const auto next = home.run({"run", "--", "/bin/true"}, Deadline::in(60s));
         ASSERT_TRUE(next) << next.error().message;

@@ -229,7 +229,8 @@ TEST_F(MemoryCalls, turn_start_is_answered_by_its_deadline_and_its_episode_is_th
     auto old_session = begin_by_deadline("s");
     auto new_session = begin_by_deadline("n");
     for (auto* turn : {&old_session, &new_session}) {
-        const bool in_time = turn->wait_for(test::patient(std::chrono::seconds(20))) == std::future_status::ready;
+        const bool in_time =
+            turn->wait_for(test::patient(std::chrono::seconds(20))) == std::future_status::ready;
         EXPECT_TRUE(in_time);
         if (!in_time)
             gate.count_down(); // or the test would not end

@@ -315,7 +315,8 @@ TEST(MemoryContract, a_long_line_of_one_client_does_not_hold_up_another) {
     const auto end = std::chrono::steady_clock::now() + patient(std::chrono::seconds(60));
     int answered = 0; // of the other's questions, while the long one is being worked on
     std::optional<std::string> line;
-    while (!(line = owner.line_within(std::chrono::milliseconds(3))) && std::chrono::steady_clock::now() < end) {
+    while (!(line = owner.line_within(std::chrono::milliseconds(3))) &&
+           std::chrono::steady_clock::now() < end) {
         ASSERT_TRUE(other.call("core.health").contains("result"));
         ++answered;
     }

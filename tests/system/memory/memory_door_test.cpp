@@ -68,7 +68,8 @@ TEST(MemoryDoor, a_process_that_cannot_reach_the_owner_ends_at_once_when_it_is_t
     ASSERT_TRUE(harness::eventually(harness::Deadline::in(std::chrono::seconds(10)), [&] {
         const auto text = TempHome::read_path(status);
         const auto at = text.find("SigBlk:");
-        return at != text.npos && (std::strtoull(text.c_str() + at + 7, nullptr, 16) >> (SIGTERM - 1) & 1U) != 0;
+        return at != text.npos &&
+               (std::strtoull(text.c_str() + at + 7, nullptr, 16) >> (SIGTERM - 1) & 1U) != 0;
     }));
     ::kill(second.pid(), SIGTERM);
     EXPECT_EQ(second.wait_briefly(), 0);
@@ -166,7 +167,8 @@ TEST(MemoryDoor, without_a_place_of_its_own_it_says_so) {
     std::filesystem::copy_file(std::string(HOLDFAST_BIN_DIR) + "/holdfast-memory", program);
     ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
     harness::SpawnSpec spec;
-    spec.argv = {"/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", program, "--no-viewer"};
+    spec.argv = {"/usr/bin/setpriv", "--reuid=54321", "--regid=54321",
+                 "--clear-groups",   program,         "--no-viewer"};
     spec.clear_env = true;
     spec.err = harness::Stdio::pipe;
     const auto refused = harness::run_to_end(spec, harness::Deadline::in(std::chrono::seconds(60)));

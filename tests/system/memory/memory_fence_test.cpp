@@ -223,7 +223,8 @@ TEST(G7Patience, a_process_whose_owner_cannot_be_reached_answers_health_and_take
     EXPECT_EQ(health.at("result").at("phase"), "opening");
     second.write(turn_line(5));
     EXPECT_EQ(served_by(owner), owner.pid()); // nothing has happened to it
-    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(200))) << "written while another process owns the home";
+    EXPECT_FALSE(second.line_within(std::chrono::milliseconds(200)))
+        << "written while another process owns the home";
     owner.close_input();
     EXPECT_EQ(owner.wait(), 0);
     const auto answer = second.line();

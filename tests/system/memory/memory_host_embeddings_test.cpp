@@ -41,9 +41,10 @@ public:
 
     json::object call(const std::string& method, json::object params = {}) {
         const json::value id(json::string("ours-" + std::to_string(++last_)));
-        memory_.write(json::serialize(json::object{
-                          {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}) +
-                      "\n");
+        memory_.write(
+            json::serialize(json::object{
+                {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}) +
+            "\n");
         while (const auto line = memory_.line()) {
             auto message = json::parse(*line).as_object();
             if (message.contains("method"))
@@ -185,7 +186,8 @@ TEST(MemoryHostEmbeddings, a_silent_host_holds_up_neither_answers_nor_the_end) {
                                                   {"deadlineAt", now + 600}});
     ASSERT_TRUE(started.contains("result")) << json::serialize(started);
     EXPECT_FALSE(started.at("result").at("hits").as_array().empty());
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(4000)) << "of 5,000 it may take";
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(4000))
+        << "of 5,000 it may take";
     host.process().close_input();
     EXPECT_EQ(host.process().wait_briefly(), 0);
 }

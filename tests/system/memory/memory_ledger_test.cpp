@@ -181,7 +181,7 @@ TEST(MemoryLedger, a_long_line_is_refused_once_skipped_and_its_memory_given_back
     ::close(in[0]);
     EXPECT_EQ(oversize, 1);
     EXPECT_EQ(lines, std::vector<std::string>{"next"});
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(::fstat(files->state.get(), &info), 0);
     EXPECT_LT(info.st_blocks * 512, 2 << 20) << "bytes of memory kept";
 }

@@ -179,8 +179,7 @@ TEST(MemoryRecall, what_was_said_once_is_found_beside_what_is_said_every_day) {
                                 "the parcel with the spare keys, the old maps, the camera, two ropes and a "
                                 "lamp was left with the harbour master in the blue house behind the church",
                                 1);
-    add_many(
-        bench, "se_many", 1500, [](int) { return "the parcel arrived"; }, 5000);
+    add_many(bench, "se_many", 1500, [](int) { return "the parcel arrived"; }, 5000);
     const auto parcels = bench.ask("parcel");
     ASSERT_EQ(parcels.size(), 10U);
     EXPECT_EQ(parcels[1], rare);
@@ -195,8 +194,7 @@ TEST(MemoryRecall, filters_hold_in_a_store_where_thousands_fit_better) {
                                "the long story of how we came to deploy the first time, with all that went "
                                "wrong, who was called in the night and what was learned in the end",
                                now - 100 * day);
-    add_many(
-        bench, "se_many", 2600, [](int i) { return "deploy " + std::to_string(i); }, now - day);
+    add_many(bench, "se_many", 2600, [](int i) { return "deploy " + std::to_string(i); }, now - day);
     ASSERT_TRUE(bench.recall->wait_indexed(10'000));
     const auto episode = (*find_episode(**bench.store->reader(), "ep_se_x"))->row;
     const auto only = std::vector{old};
@@ -336,8 +334,7 @@ TEST(MemoryRecall, the_words_of_what_was_forgotten_leave_the_files) {
     // What is forgotten before it was in any file never comes into one.
     const auto young = bench.add("se_b", "a giraffe", 1000);
     EXPECT_EQ(bench.ask("giraffe"), std::vector{young});
-    (void)add_many(
-        bench, "se_c", 100, [](int i) { return "more pumps " + std::to_string(i); }, 2000);
+    (void)add_many(bench, "se_c", 100, [](int i) { return "more pumps " + std::to_string(i); }, 2000);
     ASSERT_TRUE(bench.store->write([&](WriteContext& context) -> Result<void> {
         EXPECT_TRUE(delete_trace(context, young).value());
         return {};

@@ -1,9 +1,9 @@
 // Many threads, one registry.
-#include "records/record.hpp"
 #include "holdfast/slot.hpp"
+#include "records/paths.hpp"
+#include "records/record.hpp"
 #include "registry/listing.hpp"
 #include "registry_fixture.hpp"
-#include "records/paths.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>

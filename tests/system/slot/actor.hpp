@@ -53,8 +53,8 @@ public:
             return child_.out().buffered().find('\n') != std::string::npos;
         });
     }
-    // Returns when it waits for the slot: a child of its own then stands in the kernel's queue for the lock. That it has
-    // not answered for a while does not tell that.
+    // Returns when it waits for the slot: a child of its own then stands in the kernel's queue for the lock.
+    // That it has not answered for a while does not tell that.
     [[nodiscard]] bool comes_to_wait() const {
         return harness::eventually(soon(), [this] { return !harness::descendants(pid()).empty(); });
     }

@@ -1,8 +1,8 @@
 // Every (step, seen) cell of the protocol's table is run by real processes: what the tests of this program
 // lead through is written down by each contender, and compared with the table at the end.
-#include "records/record.hpp"
 #include "core/slot_protocol.hpp"
 #include "harness/pidfd.hpp"
+#include "records/record.hpp"
 #include "slot/actor.hpp"
 #include "sys/clock.hpp"
 #include "sys/whole_file.hpp"

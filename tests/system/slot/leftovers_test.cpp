@@ -79,7 +79,8 @@ TEST_F(Leftovers, AreEndedUnderReplace) {
     sys::PidFd child = leave_one();
     Actor next = actor();
     EXPECT_SAYS(next.ask("acquire replace grace=3600000"), "owned");
-    EXPECT_TRUE(child.wait_ended(sys::Deadline::in(test::patient(Millis{10'000})))); // life is free an instant before
+    EXPECT_TRUE(
+        child.wait_ended(sys::Deadline::in(test::patient(Millis{10'000})))); // life is free an instant before
 }
 
 TEST_F(Leftovers, ThatIgnoreTermOrAreStoppedAreEndedToo) {

@@ -21,7 +21,7 @@ protected:
         const pid_t pid = ::fork();
         if (pid == 0) {
             const int fd = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
-            struct flock life {};
+            struct flock life{};
             life.l_type = F_RDLCK;
             life.l_whence = SEEK_SET;
             life.l_len = 1;

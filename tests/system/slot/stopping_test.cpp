@@ -29,7 +29,8 @@ TEST_F(Stop, WhoWaitedAndOwnsItNowIsLeftAloneAndNamed) {
     ASSERT_EQ(owner.ask("acquire refuse"), "owned 1");
     ASSERT_EQ(waiter.ask("hear"), "ok");
     waiter.tell("acquire wait");
-    // On its way to the queue the waiter holds the door for an instant, and Stopping asks only when the door is free.
+    // On its way to the queue the waiter holds the door for an instant, and Stopping asks only when the door
+    // is free.
     ASSERT_TRUE(waiter.comes_to_wait());
     slot::Stopping stopping(slot(), {.grace = test::patient(Millis{20'000})});
     EXPECT_TRUE(owner.child().wait(soon())->killed_by(SIGTERM));

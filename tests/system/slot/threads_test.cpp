@@ -122,7 +122,8 @@ TEST_F(Threads, WaitingCanBeCancelledBehindAnotherProcessAndBehindAnotherThread)
             std::uint64_t one = 1;
             EXPECT_EQ(::write(cancel, &one, sizeof one), 8);
         });
-        auto got = acquire(slot(), {.if_held = IfHeld::wait, .wait = test::patient(Millis{10'000}), .cancel_fd = cancel});
+        auto got = acquire(
+            slot(), {.if_held = IfHeld::wait, .wait = test::patient(Millis{10'000}), .cancel_fd = cancel});
         ASSERT_FALSE(got);
         EXPECT_EQ(got.error().code, Errc::cancelled) << own << got.error().message;
         later.join();

@@ -18,8 +18,8 @@ enum class Algorithm {
 struct Plan {
     Algorithm algorithm = Algorithm::slot;
     std::uint64_t rounds = 1000;
-    int processes = 16; // largest number in a round; each round takes 2 to this many
-    int readers = 1;    // processes that query and list all the time
+    int processes = 16;      // largest number in a round; each round takes 2 to this many
+    int readers = 1;         // processes that query and list all the time
     int orphaned_every = 16; // rounds; those begin with leftovers that go in their middle
     unsigned seed = 1;
     int round_limit_ms = 20'000;

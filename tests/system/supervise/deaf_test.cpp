@@ -19,7 +19,8 @@ protected:
         std::error_code gone;
         const std::string proc = "/proc/";
         const auto output = std::filesystem::read_symlink(proc + std::to_string(helper) + "/fd/1", gone);
-        for (const auto& fd : std::filesystem::directory_iterator(proc + std::to_string(keeper) + "/fd", gone))
+        for (const auto& fd :
+             std::filesystem::directory_iterator(proc + std::to_string(keeper) + "/fd", gone))
             if (std::filesystem::read_symlink(fd.path(), gone) == output)
                 return true;
         return false;

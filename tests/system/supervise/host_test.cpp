@@ -150,9 +150,8 @@ TEST_F(SupervisorHost, AHostWithManyDescriptorsStillOwnsItsEntry) {
         for (const auto& file : std::filesystem::directory_iterator(home.path() + "/run/default/helpers"))
             if (file.path().extension() == ".lock") {
                 const int fd = ::open(file.path().c_str(), O_RDWR | O_CLOEXEC);
-                struct flock owner {
-                    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1, .l_pid = 0
-                };
+                struct flock owner{
+                    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1, .l_pid = 0};
                 owned += ::fcntl(fd, F_GETLK, &owner) == 0 && owner.l_type == F_WRLCK &&
                          owner.l_pid == ::getppid();
             }
@@ -181,7 +180,9 @@ TEST_F(SupervisorHost, TheChildOfAForkHasNoHoldsAndTheParentNoticesNothing) {
         inert = inert && call->wait_done(1ms) && call->wait_done(std::nullopt);
         inert = inert && call->wait(1ms).error().code == Errc::closed;
         hold->release(); // does nothing here
-        { const Supervisor dropped(std::move(supervisor)); }
+        {
+            const Supervisor dropped(std::move(supervisor));
+        }
         char byte = 0;
         ::close(words[1]);
         while (::read(words[0], &byte, 1) < 0) {
@@ -240,8 +241,8 @@ TEST_F(SupervisorHost, AHostWithoutStdioKeepsItsNumbersFree) {
 }
 
 TEST_F(SupervisorHost, AHostThatIgnoresItsChildrenGetsNoSurprises) {
-    struct sigaction ignore {};
-    struct sigaction before {};
+    struct sigaction ignore{};
+    struct sigaction before{};
     ignore.sa_handler = SIG_IGN;
     ASSERT_EQ(::sigaction(SIGCHLD, &ignore, &before), 0);
     {

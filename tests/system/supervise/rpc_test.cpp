@@ -119,7 +119,8 @@ TEST_F(SupervisorTest, TheHelperIsToldOfACancellationInItsDialect) {
         auto call = hold->start("sleep", R"({"ms":3600000})", {.timeout = std::nullopt}); // its first: id 1
         call->cancel();
         EXPECT_EQ(call->wait(patient(5s)).error().code, Errc::cancelled);
-        EXPECT_EQ(hold->request("sleep", R"({"ms":3600000})", {.timeout = 50ms}).error().code, Errc::timed_out);
+        EXPECT_EQ(hold->request("sleep", R"({"ms":3600000})", {.timeout = 50ms}).error().code,
+                  Errc::timed_out);
         const char* told = cancel == RpcCancel::lsp ? R"(["$/cancelRequest 1","$/cancelRequest 2"])"
                            : cancel == RpcCancel::mcp
                                ? R"(["notifications/cancelled 1","notifications/cancelled 2"])"
@@ -289,7 +290,8 @@ TEST_F(SupervisorTest, AnOpeningThatThrowsIsTriedAgainByTheNextRequest) {
     });
     EXPECT_THROW(static_cast<void>(session.request("echo")), std::runtime_error);
     std::thread other([&] {
-        EXPECT_THROW(static_cast<void>(session.request("echo", "[0]", {.timeout = patient(5s)})), std::runtime_error)
+        EXPECT_THROW(static_cast<void>(session.request("echo", "[0]", {.timeout = patient(5s)})),
+                     std::runtime_error)
             << "nobody is opening it any more";
     });
     other.join();

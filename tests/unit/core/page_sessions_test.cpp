@@ -1,6 +1,6 @@
 // Pages and their server, and whoever comes between them.
-#include "core/page_sessions.hpp"
 #include "base/text.hpp"
+#include "core/page_sessions.hpp"
 
 #include <gtest/gtest.h>
 

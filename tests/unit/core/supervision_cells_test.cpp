@@ -1,8 +1,8 @@
 // Every cell of the supervision table, run through step() and compared with what is written here a second
 // time, in the words of the effects. Whoever changes the table has to change this list as well, and to mean
 // it.
-#include "core/supervision.hpp"
 #include "base/text.hpp"
+#include "core/supervision.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // trees that take their time to go, timers, retries and shutdown. The promises of core/supervision.hpp are
 // checked at each step, and at each state reached the world is left alone to see where it settles. Tables
 // with a single wrong cell must fail the same exploration.
-#include "core/supervision.hpp"
 #include "base/text.hpp"
+#include "core/supervision.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A sanitizer makes every step some thirty times slower. It looks at each step's code and not at how many worlds there
-// are: under one, one in so many of the repetitions is enough.
+// A sanitizer makes every step some thirty times slower. It looks at each step's code and not at how many
+// worlds there are: under one, one in so many of the repetitions is enough.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t one_in = 10;
 #else
@@ -291,7 +291,7 @@ auto key_of(const World& world, const SupervisionPolicy& policy) {
     const auto verdict = state.backoff.judge(policy.backoff, world.now, 0.5);
     return std::tuple(state.phase, state.holds, world.asked, world.tree, world.alive, world.told_to_end,
                       armed, std::min(verdict.in_a_row, 4U), std::min(verdict.in_window, 4U),
-                      world.now<state.not_before, state.health_misses, state.generation> 1,
+                      world.now < state.not_before, state.health_misses, state.generation > 1,
                       state.generation > 0 && state.unwanted == state.generation, world.deaf,
                       state.generation > 0 && world.not_wanted == state.generation);
 }

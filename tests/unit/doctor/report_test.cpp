@@ -1,5 +1,5 @@
-#include "json/json_fields.hpp"
 #include "doctor/doctor.hpp"
+#include "json/json_fields.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // An identity survives the way through an environment variable, and nothing else passes for one.
-#include "records/helper_facts.hpp"
 #include "base/identity_text.hpp"
+#include "records/helper_facts.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_writer.hpp"
 

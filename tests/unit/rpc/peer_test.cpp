@@ -1,6 +1,6 @@
 // The conversation with a helper, byte by byte, without a helper.
-#include "json/json_scan.hpp"
 #include "rpc/peer.hpp"
+#include "json/json_scan.hpp"
 
 #include "base/text.hpp"
 
@@ -14,8 +14,8 @@
 
 using namespace holdfast;
 using namespace holdfast::rpc;
-using holdfast::json::max_depth;
 using base::cat;
+using holdfast::json::max_depth;
 using namespace std::chrono_literals;
 
 namespace {

@@ -1,7 +1,7 @@
 #include "sys/file_watch.hpp"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +60,9 @@ TEST_F(FileWatchTest, ChangesAreNoClosings) {
     auto changes = FileWatch::on_changes_in(directory_);
     auto all = FileWatch::on_directory(directory_);
     ASSERT_TRUE(changes && all);
-    { const std::ofstream opened(file("a"), std::ios::app); } // for writing, and not written
+    {
+        const std::ofstream opened(file("a"), std::ios::app);
+    } // for writing, and not written
     EXPECT_TRUE(told(*all));
     EXPECT_FALSE(told(*changes));
     write("b");
@@ -70,7 +72,9 @@ TEST_F(FileWatchTest, ChangesAreNoClosings) {
 TEST_F(FileWatchTest, AnInstanceServesOneAfterTheOtherAndNoneHearsOfItsPredecessors) {
     const std::string other = file("other");
     std::filesystem::create_directory(other);
-    { auto first = FileWatch::on_directory(directory_); }
+    {
+        auto first = FileWatch::on_directory(directory_);
+    }
     const int before = instances();
     for (int i = 0; i < 100; ++i) {
         {
@@ -101,7 +105,9 @@ TEST_F(FileWatchTest, AFewAreLaidAsideAndTheOthersClosed) {
 }
 
 TEST_F(FileWatchTest, AForkedChildHasNoneOfThemAndTakesNothingFromItsParent) {
-    { auto idle = FileWatch::on_directory(directory_); }
+    {
+        auto idle = FileWatch::on_directory(directory_);
+    }
     auto made = FileWatch::on_directory(directory_);
     ASSERT_TRUE(made);
     std::optional<FileWatch> watch(std::move(*made));

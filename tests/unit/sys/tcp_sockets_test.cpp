@@ -28,7 +28,7 @@ TEST(QuietTcp, AreConnectionsWithEmptyQueues) {
 }
 
 std::uint64_t inode_of(const Fd& socket) {
-    struct stat info {};
+    struct stat info{};
     EXPECT_EQ(::fstat(socket.get(), &info), 0);
     return info.st_ino;
 }
