@@ -7,8 +7,11 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sys {
@@ -65,6 +68,30 @@ private:
     Fd kill_; // this and the next are open from the start: ending must not wait for a path to be walked
     Fd events_;
     Fd directory_;
+};
+
+// The cgroup that an earlier keeper of this id made in `place` (its own place, which need not be ours) and
+// did not remove.
+class LeftCgroup {
+public:
+    // Nothing when there is none.
+    static std::optional<LeftCgroup> find(const std::string& place, const std::string& id);
+    [[nodiscard]] std::vector<pid_t> members() const;
+    // Asks about one process. Call it after its pidfd was opened.
+    [[nodiscard]] bool has(pid_t pid) const;
+    // Kills everybody inside. False when the kernel is older than 5.14, or the file is not ours to write.
+    [[nodiscard]] bool kill() const;
+    // Moves one to the cgroup above.
+    void let_out(pid_t pid) const;
+    // Waits at most this long for processes that are about to go. True when the cgroup is gone.
+    [[nodiscard]] bool remove(std::chrono::milliseconds patience) const;
+
+private:
+    LeftCgroup(std::string path, std::string id)
+        : path_(std::move(path))
+        , id_(std::move(id)) {}
+    std::string path_;
+    std::string id_;
 };
 
 } // namespace holdfast::sys

@@ -233,4 +233,32 @@ Cgroup::Cleared Cgroup::clear_left_behind(const std::string& place, const std::s
     return out;
 }
 
+std::optional<LeftCgroup> LeftCgroup::find(const std::string& place, const std::string& id) {
+    std::string path = path_of(place, id);
+    if (place.empty() || !is_cgroup2(path.c_str()))
+        return std::nullopt;
+    return LeftCgroup(std::move(path), id);
+}
+
+std::vector<pid_t> LeftCgroup::members() const {
+    return members_of(path_);
+}
+
+bool LeftCgroup::has(pid_t pid) const {
+    return is_in(pid, id_);
+}
+
+bool LeftCgroup::kill() const {
+    return write_to(path_ + "/cgroup.kill", "1").has_value();
+}
+
+void LeftCgroup::let_out(pid_t pid) const {
+    move_out(pid, path_);
+}
+
+bool LeftCgroup::remove(std::chrono::milliseconds patience) const {
+    remove_patiently(path_, static_cast<int>(patience / one_pass));
+    return !is_cgroup2(path_.c_str());
+}
+
 } // namespace holdfast::sys
