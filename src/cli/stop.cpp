@@ -6,12 +6,12 @@
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
 #include "cli/stop_targets.hpp"
+#include "ending/ender.hpp"
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
 #include "records/paths.hpp"
 #include "registry/entry.hpp"
 #include "registry/events.hpp"
-#include "registry/tree_ender.hpp"
 #include "slot/blocked.hpp"
 #include "slot/sight.hpp"
 #include "slot/stopping.hpp"
@@ -50,7 +50,9 @@ class RegisteredStop {
 public:
     RegisteredStop(const std::vector<StopTarget>& targets, const StopOptions& how) {
         for (const StopTarget& target : targets) {
-            One& one = ones_.emplace_back(One{.ender = registry::TreeEnder(how), .problem = std::nullopt});
+            One& one = ones_.emplace_back(
+                One{.ender = ending::Ender(ending::unmarked_trees(how.grace, how.patience, how.now)),
+                    .problem = std::nullopt});
             if (!target.registered)
                 continue;
             auto process = sys::open_same(*target.registered);
@@ -58,13 +60,14 @@ public:
                 one.ender.add(std::move(*process));
             else if (process.error().code != Errc::not_found)
                 one.problem = process.error();
-            one.ender.ask();
+            if (!how.now) // KILL comes when it is waited for
+                one.ender.begin(core::StopReason::asked);
         }
     }
     Result<Stopped> finish(std::size_t at, const StopTarget& target) {
         if (ones_[at].problem)
             return std::unexpected(*ones_[at].problem);
-        auto survivors = ones_[at].ender.finish();
+        auto survivors = ones_[at].ender.finish().leftovers();
         if (!survivors.empty())
             return lives_on(target, survivors);
         // With no host behind it nobody else would clear the entry away.
@@ -75,7 +78,7 @@ public:
 
 private:
     struct One {
-        registry::TreeEnder ender;
+        ending::Ender ender;
         std::optional<Error> problem;
     };
     std::vector<One> ones_;

@@ -1,12 +1,15 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "doctor/doctor.hpp"
-#include "doctor/victims.hpp"
+#include "ending/by_channels.hpp"
+#include "ending/ender.hpp"
 #include "sys/proc.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <csignal>
 #include <iterator>
+#include <map>
 
 namespace holdfast::doctor {
 
@@ -14,10 +17,16 @@ namespace {
 
 using core::Finding;
 
-// A kernel that is short of memory takes its time over the last bytes of a large process.
-constexpr base::Millis patience_after_kill{10'000};
-// A tree that forks while it is being stopped is caught up with in a few rounds; this only bounds the walk.
-constexpr int most_rounds = 50;
+// A process whose finding is proven, held by a pidfd.
+struct Victim {
+    sys::PidFd process;
+    std::string command;
+};
+
+std::uint64_t resident_bytes(pid_t pid) {
+    auto stat = sys::read_stat(pid);
+    return stat ? stat->rss_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
 
 std::vector<Reaped> what_would_happen(const Report& report) {
     std::vector<Reaped> out;
@@ -36,44 +45,50 @@ std::vector<Reaped> what_would_happen(const Report& report) {
     return out;
 }
 
-// Stops the trees before it kills them: what is stopped cannot fork, and its children stay its children, so
-// that one walk after the other finds them all until there is nothing new.
-void kill_whole_trees(std::vector<Victim>& victims) {
-    for (int round = 0; round < most_rounds; ++round) {
-        signal_all(victims, SIGSTOP);
-        if (add_descendants(victims) == 0)
-            break;
+Outcome outcome_of(ending::Fate fate) {
+    switch (fate) {
+    case ending::Fate::ended:
+        return Outcome::ended;
+    case ending::Fate::killed:
+        return Outcome::killed;
+    case ending::Fate::refused:
+        return Outcome::not_permitted;
+    case ending::Fate::alive:
+    case ending::Fate::survived:
+        break;
     }
-    signal_all(victims, SIGKILL);
-    (void)all_ended(victims, sys::Deadline::in(patience_after_kill));
+    return Outcome::survived;
 }
 
-std::vector<Reaped> end_trees(std::vector<Victim> victims, base::Millis grace) {
+// With the roots go all that is below them, and what they start while they end and leave to another parent.
+std::vector<Reaped> end_trees(std::vector<Victim> roots, base::Millis grace) {
     std::vector<std::string> channels;
-    for (const Victim& root : victims)
-        std::ranges::move(stdio_names(root.process.pid()), std::back_inserter(channels));
-    add_descendants(victims);
-    std::uint64_t began = ticks_now();
-    signal_all(victims, SIGTERM);
-    signal_all(victims, SIGCONT); // a stopped process cannot end by itself
-    bool quiet = all_ended(victims, sys::Deadline::in(grace));
-    std::vector<bool> on_term;
-    for (const Victim& victim : victims)
-        on_term.push_back(victim.process.ended());
-    if (!quiet)
-        kill_whole_trees(victims);
-    for (int round = 0; round < most_rounds && add_heirs(victims, channels, began) > 0; ++round)
-        kill_whole_trees(victims);
-
-    std::vector<Reaped> out;
-    for (std::size_t at = 0; at < victims.size(); ++at) {
-        const Victim& victim = victims[at];
-        Outcome outcome = at < on_term.size() && on_term[at] ? Outcome::ended
-                          : victim.process.ended()           ? Outcome::killed
-                          : victim.refused                   ? Outcome::not_permitted
-                                                             : Outcome::survived;
-        out.push_back({victim.process.pid(), victim.root, victim.command, outcome, victim.memory});
+    std::map<pid_t, std::string> commands;
+    for (Victim& root : roots) {
+        std::ranges::move(ending::stdio_channels(root.process.pid()), std::back_inserter(channels));
+        commands[root.process.pid()] = std::move(root.command);
     }
+    ending::ChannelHeirs heirs(std::move(channels));
+    ending::Ender ender(ending::unmarked_trees(grace, ending::default_patience));
+    ender.find_by(heirs);
+    std::vector<Reaped> out;
+    ender.on_met([&](const ending::Member& member) {
+        const auto root = commands.find(member.pid);
+        out.push_back({.pid = member.pid,
+                       .root = static_cast<pid_t>(member.of),
+                       .command = root != commands.end()
+                                      ? root->second
+                                      : base::printable(sys::command_line_for_people(member.pid)),
+                       .outcome = Outcome::survived,
+                       .memory = resident_bytes(member.pid)});
+    });
+    for (Victim& root : roots) {
+        const auto pid = static_cast<std::size_t>(root.process.pid());
+        ender.add(std::move(root.process), pid);
+    }
+    const ending::Report report = ender.finish();
+    for (std::size_t at = 0; at < out.size(); ++at)
+        out[at].outcome = outcome_of(report.members[at].fate);
     return out;
 }
 
@@ -128,7 +143,7 @@ Result<ReapReport> reap(const Report& report, const ReapOptions& options) {
         auto process = sys::PidFd::open(finding.identity.pid);
         auto identity = process ? sys::identify(*process) : std::unexpected(process.error());
         if (identity && base::same_process(*identity, finding.identity))
-            held.push_back({std::move(*process), finding.identity.pid, finding.command, 0});
+            held.push_back({.process = std::move(*process), .command = finding.command});
         else
             say(finding, Outcome::already_gone);
     }
@@ -150,11 +165,10 @@ Result<ReapReport> reap(const Report& report, const ReapOptions& options) {
         bool gone = one.process.ended();
         if (gone || !finding) {
             // It was still ours when the fresh look began and may have ended within it: not spared, gone.
-            out.processes.push_back({one.process.pid(), one.root, one.command,
+            out.processes.push_back({one.process.pid(), one.process.pid(), one.command,
                                      gone ? Outcome::already_gone : Outcome::spared, 0});
             continue;
         }
-        one.memory = resident_bytes(one.process.pid());
         victims.push_back(std::move(one));
     }
     std::ranges::move(end_trees(std::move(victims), options.grace), std::back_inserter(out.processes));

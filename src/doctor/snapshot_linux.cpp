@@ -4,7 +4,7 @@
 #include "core/diagnosis.hpp"
 #include "core/lineage.hpp"
 #include "doctor/descriptors.hpp"
-#include "registry/entry.hpp"
+#include "ending/mark.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
 #include "sys/sched_times.hpp"
@@ -104,7 +104,7 @@ void read_more(ProcessFacts& process, const ProcessFacts* parent) {
     if (moved || is_channel(process.input))
         process.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
     if (moved)
-        process.mark = sys::read_environment_variable(process.pid(), registry::mark_variable).value_or("");
+        process.mark = sys::read_environment_variable(process.pid(), ending::mark_variable).value_or("");
 }
 
 std::optional<ProcessFacts> look_at(pid_t pid, const Units& units, std::uint64_t now_ms, int own_uid,

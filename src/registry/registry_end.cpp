@@ -1,8 +1,8 @@
 // Ending registered processes, and what a dead host left behind.
 #include "base/text.hpp"
+#include "ending/ender.hpp"
 #include "registry/listing.hpp"
 #include "registry/registry_impl.hpp"
-#include "registry/tree_ender.hpp"
 #include "sys/clock.hpp"
 #include "sys/proc.hpp"
 
@@ -19,7 +19,7 @@ std::unexpected<Error> in_a_fork() {
 
 Result<EndReport> Registry::end_those(const std::function<bool(const Registered&)>& wanted,
                                       const StopOptions& how) {
-    registry::TreeEnder ender(how);
+    ending::Ender ender(ending::unmarked_trees(how.grace, how.patience, how.now));
     std::vector<std::string> ids;
     {
         std::lock_guard guard(impl_->mutex);
@@ -36,8 +36,7 @@ Result<EndReport> Registry::end_those(const std::function<bool(const Registered&
             ender.add(std::move(*process));
         }
     }
-    ender.ask();
-    EndReport out{.ended = {}, .survivors = ender.finish()};
+    EndReport out{.ended = {}, .survivors = ender.finish().leftovers()};
     std::lock_guard guard(impl_->mutex);
     impl_->refresh();
     out.ended = impl_->matching([&](const Impl::Held& held) {
@@ -84,7 +83,7 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
     if (!found)
         return std::unexpected(found.error());
     RestartReport out;
-    registry::TreeEnder ender(how);
+    ending::Ender ender(ending::unmarked_trees(how.grace, how.patience, how.now));
     std::vector<Impl::Held> ending;
     for (const registry::Helper& helper : *found) {
         if (!helper.facts.registered || helper.facts.registered_by != impl_->options.host ||
@@ -141,8 +140,7 @@ Result<RestartReport> Registry::adopt_or_reap_after_restart(const RestartPolicy&
         out.adopted.push_back(std::move(now));
     }
 
-    ender.ask();
-    out.survivors = ender.finish();
+    out.survivors = ender.finish().leftovers();
     for (Impl::Held& held : ending) {
         Registered now =
             registry::describe(held.entry.id(), held.entry.record(), !held.process->ended(), impl_->home);
