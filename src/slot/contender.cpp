@@ -103,20 +103,10 @@ Seen Contender::carry_out(Do effect) {
     case Do::take:
         return take();
     case Do::term_leftovers:
-        found_anybody_ = true;
-        // Of these, life is not the only sign: who holds nothing is found by its mark.
-        if (purpose_.end_unguarded && ends_ != sight_.epoch)
-            lost_ = purpose_.end_unguarded().lost;
-        leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
-        ask_all(leftovers_);
-        // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says.
-        grace_ = sys::Deadline::in(leftovers_.empty() ? std::min(options_.grace, purpose_.unseen)
-                                                      : options_.grace);
-        deadline_ = sys::Deadline::never();
-        return start_waiting(LockByte::life, false);
+        return ask_leftovers();
     case Do::kill_leftovers:
-        hold_those_to_kill();
-        kill_all(leftovers_);
+        grace_ = {};
+        leftovers_->ender().tick();
         return wait_for_news();
     case Do::leave_door_wait:
         found_anybody_ = true;
@@ -162,18 +152,20 @@ Seen Contender::look_inside() {
                                                                         : Seen::leftovers_wait;
 }
 
-// Who is seen has the time that KILL may take; where nobody is, more of the same would bring nothing.
-void Contender::hold_those_to_kill() {
-    leftovers_ = hold_leftovers(location_, *door_, waiter_ ? waiter_->pid() : 0);
-    if (last_seen_ == Seen::grace_over) {
-        grace_ = {};
-        killing_until_ = sys::Deadline::in(purpose_.patience);
-        some_to_kill_.reset();
-    }
-    const bool some = !leftovers_.empty();
-    if (some_to_kill_ != some)
-        deadline_ = some ? killing_until_ : killing_until_.earlier(sys::Deadline::in(purpose_.unseen));
-    some_to_kill_ = some;
+Seen Contender::ask_leftovers() {
+    found_anybody_ = true;
+    // Of these, life is not the only sign: who holds nothing is found by its mark.
+    if (purpose_.end_unguarded && ends_ != sight_.epoch)
+        lost_ = purpose_.end_unguarded().lost;
+    leftovers_ = std::make_unique<Leftovers>(
+        location_, *door_, leftovers_plan(options_.grace, purpose_.patience, purpose_.unseen),
+        [this] { return waiter_ ? waiter_->pid() : 0; });
+    leftovers_->ender().begin(core::StopReason::asked);
+    // As with an owner: who was asked has its grace, and then KILL its time, whatever --wait says. The ender
+    // knows both.
+    grace_ = leftovers_->ender().next();
+    deadline_ = sys::Deadline::never();
+    return start_waiting(LockByte::life, false);
 }
 
 Seen Contender::look_outside() {

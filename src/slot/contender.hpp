@@ -7,12 +7,14 @@
 #include "core/takeover.hpp"
 #include "holdfast/slot.hpp"
 #include "slot/door.hpp"
+#include "slot/leftovers.hpp"
 #include "slot/tending.hpp"
 #include "sys/file_watch.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,7 +73,7 @@ private:
     core::Seen see_to_leftovers();
     std::optional<core::Seen> end_or_name_unguarded();
     void look_after_owner();
-    void hold_those_to_kill();
+    core::Seen ask_leftovers();
     bool watch_owner();
     bool watch_directory();
     core::Seen take();
@@ -110,14 +112,12 @@ private:
     std::optional<sys::PidFd> owner_;
     std::optional<sys::PidFd> owner_before_; // no longer watched: to close it is left until the slot is taken
     std::optional<sys::FileWatch> watch_;
-    std::vector<sys::PidFd> leftovers_;
-    std::vector<sys::PidFd> guards_;    // of leftovers that are waited for
-    std::vector<LostTree> lost_;        // whose leftovers they are
-    std::optional<std::uint64_t> ends_; // the epoch whose leftovers nobody guards: the policy is not asked
-    std::optional<sys::PidFd> host_;    // of the owner that is waited for
+    std::unique_ptr<Leftovers> leftovers_; // once they were asked
+    std::vector<sys::PidFd> guards_;       // of leftovers that are waited for
+    std::vector<LostTree> lost_;           // whose leftovers they are
+    std::optional<std::uint64_t> ends_;    // the epoch whose leftovers nobody guards: the policy is not asked
+    std::optional<sys::PidFd> host_;       // of the owner that is waited for
     bool host_gone_ = false;
-    sys::Deadline killing_until_;
-    std::optional<bool> some_to_kill_;     // when it was looked last
     std::optional<std::uint64_t> seen_to_; // the epoch of which nothing unguarded is left
     std::optional<base::Identity> self_;   // found out before a wait, so that it is there when the slot is
     sys::Deadline deadline_;               // of the whole wait

@@ -39,7 +39,7 @@ std::unexpected<Error> Contender::reason() {
         break;
     }
     if (info.state == SlotState::orphaned) {
-        bool killed = step_ == SlotStep::left && !leftovers_.empty();
+        bool killed = step_ == SlotStep::left && leftovers_ && leftovers_->ender().holds_some();
         return fail(
             killed ? Errc::survivors : Errc::orphaned,
             base::cat(blocked_for_people(location_, lost_), killed ? ", which did not end after KILL" : ""));

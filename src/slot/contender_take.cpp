@@ -32,8 +32,8 @@ std::optional<base::Record> record_before(const SlotLocation& location, bool wan
 Seen Contender::take() {
     if (!purpose_.take) {
         // Life is free an instant before its last holder has ended: "stopped" is said after both.
-        for (const sys::PidFd& process : leftovers_)
-            (void)process.wait_ended(sys::Deadline::in(last_instant));
+        if (leftovers_)
+            (void)leftovers_->ender().wait_for_all(sys::Deadline::in(last_instant));
         lock_->unlock(LockByte::life);
         leave_door();
         acquired_ = Acquired{};

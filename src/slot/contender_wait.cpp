@@ -22,7 +22,6 @@ namespace {
 
 constexpr Millis own_turn{50}; // between looks at what another thread of ours has come to
 constexpr int grant_on_its_way_ms = 20;
-constexpr Millis look_for_unseen{50};    // that hold life and were not found
 constexpr Millis look_for_stopped{1000}; // the kernel does not tell who is not their parent
 constexpr Millis look_again{250};        // only where the machine has no inotify instance left for us
 
@@ -213,19 +212,20 @@ Seen Contender::wait_for_news() {
         int at_host = add(host_ && step_ == SlotStep::waiting ? host_->fd() : -1);
         // The watch outlives the wait it was made for, but its news is wanted in that kind of wait only.
         int at_watch = add(watch_ && wants_every_word() ? watch_->fd() : -1);
-        bool holds_dead_leftovers = step_ == SlotStep::leftovers_killed && !leftovers_.empty();
+        // Those who were sent KILL: the ender says whose end is news, and when to look again.
+        ending::Ender* killing = step_ == SlotStep::leftovers_killed ? &leftovers_->ender() : nullptr;
         std::vector<int> at_guards;
         for (const sys::PidFd& guard : guards_)
             at_guards.push_back(step_ == SlotStep::waiting ? add(guard.fd()) : -1);
-        int at_leftover = add(holds_dead_leftovers ? leftovers_.back().fd() : -1);
+        int at_leftover = add(killing ? killing->fd() : -1);
 
         sys::Deadline next = deadline_.earlier(grace_);
         if (step_ == SlotStep::patient && judgement_.look_again_at)
             next = next.earlier(sys::Deadline::at(*judgement_.look_again_at));
         if (wants_every_word() && !watch_)
             next = next.earlier(sys::Deadline::in(look_again));
-        if (step_ == SlotStep::leftovers_killed && leftovers_.empty())
-            next = next.earlier(sys::Deadline::in(look_for_unseen));
+        if (killing)
+            next = killing->over() ? sys::Deadline::at(0) : next.earlier(killing->next());
         const bool may_be_stopped =
             step_ == SlotStep::waiting && ((host_gone_ && owner_) || !guards_.empty());
         if (may_be_stopped)
@@ -243,8 +243,7 @@ Seen Contender::wait_for_news() {
         if (turned(at_cancel) && cancel_is_meant())
             return cancelled();
         if (turned(at_leftover)) {
-            leftovers_.pop_back();
-            if (leftovers_.empty())
+            if (!killing->anybody())
                 return Seen::time_to_look;
             continue;
         }
@@ -268,7 +267,7 @@ Seen Contender::wait_for_news() {
         }
         if (grace_.passed())
             return Seen::grace_over;
-        if (deadline_.passed())
+        if (deadline_.passed() || (killing && killing->over()))
             return Seen::deadline;
         if (n == 0 && may_be_stopped) {
             for (const sys::PidFd& guard : guards_)

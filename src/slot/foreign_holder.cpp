@@ -2,6 +2,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "ending/ender.hpp"
+#include "holdfast/slot.hpp"
 #include "records/pid_file.hpp"
 #include "slot/pid_file_reading.hpp"
 #include "sys/errors.hpp"
@@ -13,7 +15,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 namespace holdfast::slot {
 
@@ -93,20 +94,22 @@ Result<void> wait_for_foreign_holder(const ForeignHolder& holder, const sys::Dea
 }
 
 Result<void> end_foreign_holder(const ForeignHolder& holder, Millis grace) {
-    auto who = [&holder] { return base::cat("process ", holder.process.pid(), " (", holder.command, ")"); };
-    auto sent = holder.process.signal(SIGTERM);
-    if (!sent)
-        return fail(
-            Errc::not_permitted,
-            base::cat(who(), " is alive, but may not be signalled: ", sys::describe_errno(sent.error().sys)),
-            sent.error().sys);
-    (void)holder.process.signal(SIGCONT);
-    if (holder.process.wait_ended(sys::Deadline::in(grace)))
+    auto process = holder.process.duplicate();
+    if (!process)
+        return std::unexpected(process.error());
+    ending::Ender ender({.stages = ending::ask_then_kill(grace),
+                         .patience = StopOptions{}.patience,
+                         .trees = false}); // what is below it is its own to end
+    ender.add(std::move(*process));
+    const ending::Report report = ender.finish();
+    if (report.survivors.empty())
         return {};
-    (void)holder.process.signal(SIGKILL);
-    if (holder.process.wait_ended(sys::Deadline::in(Millis{30'000})))
-        return {};
-    return fail(Errc::survivors, base::cat(who(), " did not end after KILL"));
+    const std::string who = base::cat("process ", holder.process.pid(), " (", holder.command, ")");
+    if (const int refused = report.members.front().refused)
+        return fail(Errc::not_permitted,
+                    base::cat(who, " is alive, but may not be signalled: ", sys::describe_errno(refused)),
+                    refused);
+    return fail(Errc::survivors, base::cat(who, " did not end after KILL"));
 }
 
 } // namespace holdfast::slot

@@ -27,7 +27,10 @@ bool ask(const SlotLocation& location, std::uint64_t epoch, int signal) {
         return false;
     if (!sight.owned) {
         if (sight.life_held)
-            ask_all(hold_leftovers(location, inside, 0));
+            Leftovers(location, inside,
+                      leftovers_plan(StopOptions{}.grace, StopOptions{}.patience, Purpose{}.unseen), nullptr)
+                .ender()
+                .begin(core::StopReason::asked);
         return false; // what they fork meanwhile has not heard it
     }
     // Pidfd first, then the question whether that very process still owns the epoch that is meant.
