@@ -1,10 +1,10 @@
 #include "base/text.hpp"
 #include "core/front_signals.hpp"
+#include "ending/by_cgroup.hpp"
 #include "holdfast/parent_watch.hpp"
 #include "keep/front_parts.hpp"
 #include "keep/keeper.hpp"
 #include "slot/ownership.hpp"
-#include "sys/cgroup.hpp"
 #include "sys/fork.hpp"
 #include "sys/free_numbers.hpp"
 #include "sys/proc.hpp"
@@ -30,8 +30,8 @@ namespace {
 constexpr std::int64_t watch_slot_after_ms = 1000;
 constexpr std::int64_t check_slot_every_ms = 5000; // where no watch can be had
 constexpr std::int64_t unread_input_look_ms = 100;
-// Beyond the plan's own time: a keeper kills for 10 s before it names survivors.
-constexpr std::int64_t keeper_margin_ms = 15'000;
+// Beyond the plan's own time and the patience with which a keeper kills before it names survivors.
+constexpr std::int64_t keeper_margin_ms = ending::default_patience.count() + 5000;
 
 } // namespace
 
@@ -268,7 +268,7 @@ FrontResult Front::run() {
         std::function<bool(pid_t)> spared;
         if (tree_.spares_some())
             spared = [this](pid_t pid) { return tree_.is_spared(pid); };
-        (void)sys::Cgroup::clear_left_behind(entry_.facts().cgroup_place, entry_.id(), spared);
+        (void)ending::clear_cgroup(entry_.facts().cgroup_place, entry_.id(), spared);
     }
     if (pty_)
         finish_output();
@@ -285,7 +285,7 @@ FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* s
     // Also those that we were to ignore: the command ignores them as well, unless it has a use for them.
     auto signals = sys::SignalQueue::of(heard, sys::SignalQueue::Ignored::are_heard);
     auto tree = Tree::below_this_process();
-    auto spare = SpareList::compile(options.keeper.spare);
+    auto spare = ending::SpareList::compile(options.keeper.spare);
     if (!signals || !tree || !spare) {
         failed.error = !signals ? signals.error() : !tree ? tree.error() : spare.error();
         return failed;

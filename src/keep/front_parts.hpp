@@ -2,16 +2,18 @@
 // the helper, front_signals.cpp whoever signals us, front_stdio.cpp what becomes of stdin and of a terminal.
 #pragma once
 
+#include "ending/ender.hpp"
+#include "ending/tree.hpp"
 #include "keep/control.hpp"
 #include "keep/front.hpp"
-#include "keep/tree.hpp"
-#include "keep/tree_ending.hpp"
 #include "sys/clock.hpp"
 
 #include <deque>
 #include <string>
 
 namespace holdfast::keep {
+
+using ending::Tree;
 
 class Front {
 public:
@@ -23,7 +25,11 @@ public:
         , events_(events)
         , tree_(std::move(tree))
         , signals_(std::move(signals))
-        , ending_(tree_, options_.keeper.plan, [this](const Tree::Ended& ended) { note_reaped(ended); }) {}
+        , ending_(ending::subreaper_plan(options_.keeper.plan)) {
+        ending_.find_by(tree_);
+        ending_.between_walks(
+            [this] { tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); }); });
+    }
 
     FrontResult run();
 
@@ -63,7 +69,7 @@ private:
     const registry::EventLog& events_;
     Tree tree_;
     sys::SignalQueue signals_;
-    TreeEnding ending_; // only after the keeper's death
+    ending::Ender ending_; // only after the keeper's death
     std::optional<Control> control_;
     std::optional<sys::PidFd> keeper_;
     std::optional<sys::NotifySocket> notify_;

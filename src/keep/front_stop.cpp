@@ -1,5 +1,6 @@
 #include "keep/front_stop.hpp"
 
+#include "ending/plan.hpp"
 #include "keep/front.hpp"
 #include "records/paths.hpp"
 #include "sys/clock.hpp"
@@ -20,7 +21,7 @@ constexpr base::Millis margin{2000};
 // A front reads its signals within a moment, unless it is stuck.
 constexpr base::Millis hears_within{1000};
 // So long a keeper tries to kill before it names survivors, and somewhat more.
-constexpr base::Millis killing_takes_at_most{12'000};
+constexpr base::Millis killing_takes_at_most = ending::default_patience + margin;
 
 base::Millis time_of(const core::StopPlan& plan) {
     base::Millis out{0};

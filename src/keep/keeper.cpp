@@ -3,13 +3,13 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "core/front_signals.hpp"
+#include "ending/ender.hpp"
+#include "ending/mark.hpp"
+#include "ending/tree.hpp"
 #include "keep/control.hpp"
 #include "keep/log_copy.hpp"
 #include "keep/pid_namespace.hpp"
-#include "keep/tree.hpp"
-#include "keep/tree_ending.hpp"
 #include "keep/usage.hpp"
-#include "registry/entry.hpp"
 #include "registry/events.hpp"
 #include "slot/pid_file.hpp"
 #include "sys/cgroup.hpp"
@@ -37,10 +37,11 @@ namespace holdfast::keep {
 namespace {
 
 using core::StopReason;
+using ending::SpareList;
+using ending::Tree;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t memory_look_ms = 250;
-constexpr std::int64_t old_generation_ms = 10'000;
 constexpr std::chrono::milliseconds look_at_old_generation{20};
 constexpr std::uint64_t idle_cpu_share = 5000; // one 5000th of the idle time: 120 ms in ten minutes
 
@@ -52,7 +53,7 @@ public:
         , host_(options.host_fd)
         , tree_(std::move(tree))
         , signals_(std::move(signals))
-        , ending_(tree_, options.plan, [this](const Tree::Ended& ended) { note_end(ended); }) {
+        , ending_(ending::subreaper_plan(options.plan)) {
         tree_.spare(std::move(spare));
     }
 
@@ -66,6 +67,9 @@ private:
     void hear_control();
     void pass_on(int signal, std::optional<std::uint64_t> value);
     void hear_signals();
+    void reap();
+    void equip(ending::Ender& ender);
+    void kill_old_generation();
     void consider_restart();
     [[nodiscard]] bool old_generation_gone();
     void watch_limits();
@@ -86,7 +90,8 @@ private:
     sys::Fd host_;
     Tree tree_;
     sys::SignalQueue signals_;
-    TreeEnding ending_;
+    ending::Ender ending_;
+    std::optional<ending::Ender> old_generation_; // what a crash left, before its replacement starts
     std::optional<sys::Cgroup> cgroup_;
     bool memory_by_cgroup_ = false;
     std::optional<LogCopy> log_;
@@ -108,7 +113,7 @@ private:
 
 std::vector<std::string> Keeper::environment() const {
     std::vector<std::string> out;
-    std::string mark = base::cat(registry::mark_variable, '=');
+    std::string mark = base::cat(ending::mark_variable, '=');
     for (char** entry = environ; *entry; ++entry)
         if (!std::string_view(*entry).starts_with(mark))
             out.emplace_back(*entry);
@@ -122,7 +127,6 @@ bool Keeper::contain() {
     auto made = sys::Cgroup::create(options_.id);
     if (made) {
         cgroup_ = std::move(*made);
-        ending_.use(&*cgroup_);
         if (options_.memory)
             memory_by_cgroup_ = cgroup_->limit_memory(options_.memory);
         return true;
@@ -273,6 +277,10 @@ void Keeper::hear_signals() {
     while (auto arrived = signals_.next())
         if (arrived->signal != SIGCHLD)
             begin_stop(arrived->signal == sys::stop_now_signal() ? StopReason::asked_now : StopReason::asked);
+    reap();
+}
+
+void Keeper::reap() {
     tree_.reap([this](const Tree::Ended& ended) { note_end(ended); });
 }
 
@@ -308,11 +316,8 @@ void Keeper::consider_restart() {
     }
     // What the dead generation left must not meet the new one. Mostly there is nothing: a cgroup.kill costs
     // 10 ms, in which the replacement could have been running.
-    if (!tree_.empty()) {
-        if (cgroup_ && !tree_.spares_some())
-            (void)cgroup_->kill();
-        tree_.signal_all(SIGKILL);
-    }
+    if (!tree_.empty())
+        kill_old_generation();
     std::int64_t delay =
         std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
     control_.send(base::cat("restarting ", ++restarts_, ' ', delay));
@@ -322,13 +327,30 @@ void Keeper::consider_restart() {
 // KILL was sent when the restart was decided on; a large process takes its time to go, and one that forked in
 // that instant has not heard it.
 bool Keeper::old_generation_gone() {
-    if (tree_.empty())
+    if (tree_.empty()) {
+        old_generation_.reset();
         return true;
-    if (sys::boottime_ms() - *start_again_at_ > old_generation_ms)
+    }
+    if (!old_generation_)
+        kill_old_generation();
+    else if (old_generation_->given_up())
         begin_stop(StopReason::command_ended); // which names what lives on
     else
-        tree_.signal_all(SIGKILL);
+        old_generation_->tick();
     return false;
+}
+
+void Keeper::kill_old_generation() {
+    old_generation_.emplace(ending::subreaper_plan(ending::ask_then_kill({}, true)));
+    equip(*old_generation_);
+    old_generation_->begin(StopReason::asked_now);
+}
+
+void Keeper::equip(ending::Ender& ender) {
+    ender.find_by(tree_);
+    ender.between_walks([this] { reap(); });
+    if (cgroup_ && !tree_.spares_some()) // it would kill those too
+        ender.use(&*cgroup_);
 }
 
 void Keeper::watch_limits() {
@@ -397,6 +419,7 @@ int Keeper::run() {
     }
     if (!contain() || !start())
         return 1;
+    equip(ending_);
     // Only now: the helper does not wait for it.
     if (options_.is_fork)
         sys::show_command_line(to_argv(options_));

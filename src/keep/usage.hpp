@@ -1,7 +1,7 @@
 // What a tree uses, by watching: the fallback where no cgroup counts it.
 #pragma once
 
-#include "keep/tree.hpp"
+#include "ending/tree.hpp"
 
 #include <cstdint>
 
@@ -14,6 +14,6 @@ struct Usage {
     std::uint64_t io_bytes = 0;
     std::uint64_t cpu_ns = 0; // only when asked for: it takes a look at every thread
 };
-Usage measure_usage(const Tree& tree, bool with_cpu);
+Usage measure_usage(const ending::Tree& tree, bool with_cpu);
 
 } // namespace holdfast::keep

@@ -19,11 +19,11 @@ std::uint64_t counter(const std::string& text, std::string_view name) {
 }
 } // namespace
 
-Usage measure_usage(const Tree& tree, bool with_cpu) {
+Usage measure_usage(const ending::Tree& tree, bool with_cpu) {
     Usage out;
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    for (const Tree::Member& member : tree.members()) {
+    for (const ending::Tree::Member& member : tree.members()) {
         auto stat = sys::read_stat(member.pid);
         if (stat)
             out.rss_bytes += stat->rss_pages * page;
