@@ -5,12 +5,12 @@
 #include "cli/print.hpp"
 #include "cli/run_slot.hpp"
 #include "cli/settings.hpp"
+#include "ending/spare.hpp"
 #include "host/starter.hpp"
 #include "keep/front.hpp"
 #include "records/paths.hpp"
 #include "registry/helper_logs.hpp"
-#include "registry/spare.hpp"
-#include "registry/sweep.hpp"
+#include "registry/swept_events.hpp"
 #include "slot/ownership.hpp"
 #include "sys/cgroup.hpp"
 #include "sys/proc.hpp"
@@ -166,7 +166,7 @@ Result<keep::FrontOptions> front_options(const Arguments& arguments) {
     auto delay = duration_option(arguments, "restart-delay");
     auto containment = keep::parse_containment(arguments.value("contain").value_or("auto"));
     auto restart = keep::parse_restart(arguments.value("restart").value_or("never"));
-    auto spare = registry::SpareList::compile(arguments.all("spare"));
+    auto spare = ending::SpareList::compile(arguments.all("spare"));
     for (const Error* error : std::initializer_list<const Error*>{
              plan ? nullptr : &plan.error(), grace ? nullptr : &grace.error(), idle ? nullptr : &idle.error(),
              life ? nullptr : &life.error(), memory ? nullptr : &memory.error(),
@@ -270,7 +270,7 @@ Result<void> sweep(const Arguments& arguments, const std::string& helpers, const
             return {}; // said when the entry cannot be made
         return ok;
     }
-    registry::tell_of_swept(events, registry::sweep(helpers));
+    registry::tell_of_swept(events, slot::sweep(helpers));
     return {};
 }
 

@@ -7,7 +7,8 @@
 #include "cli/run_pid_files.hpp"
 #include "cli/settings.hpp"
 #include "cli/slot_json.hpp"
-#include "registry/acquire.hpp"
+#include "registry/swept_events.hpp"
+#include "slot/acquire.hpp"
 #include "slot/foreign_holder.hpp"
 #include "sys/memory_trim.hpp"
 #include "sys/program_path.hpp"
@@ -124,7 +125,7 @@ Result<EnteredSlot> enter_slot(const Arguments& arguments, keep::FrontOptions& f
     options->cancel_is_meant = [&host = *out.host] { return host.gone(); };
     options->before_long_wait = sys::drop_code_pages; // it may be one of hours
     // What guards that are killed while we wait leave behind is ended in its turn.
-    auto acquired = registry::acquire_telling(
+    auto acquired = slot::acquire_telling(
         location, *options,
         {.swept = [&events](const auto& swept) { registry::tell_of_swept(events, swept); },
          .blocked = [](const std::string& by) { complain(base::cat("waiting: ", by)); }});

@@ -8,7 +8,7 @@
 #include "cli/slot_json.hpp"
 #include "cli/watching.hpp"
 #include "holdfast/slot.hpp"
-#include "registry/behind_slot.hpp"
+#include "slot/behind_slot.hpp"
 #include "slot/blocked.hpp"
 #include "sys/proc.hpp"
 
@@ -114,8 +114,8 @@ std::string status_text(const SlotInfo& info, const SlotLocation& location) {
     for (const Leftover& leftover : info.leftovers)
         line("left over", base::cat("process ", leftover.pid, " (", leftover.command, ")"));
     if (info.state == SlotState::orphaned && info.leftovers.empty())
-        line("held by", slot::holders_for_people(
-                            location, registry::lost_trees(registry::named_behind(location, info.epoch))));
+        line("held by",
+             slot::holders_for_people(location, slot::lost_trees(slot::named_behind(location, info.epoch))));
     if (info.state == SlotState::orphaned)
         line("to do",
              base::cat(

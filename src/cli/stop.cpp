@@ -10,9 +10,9 @@
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
 #include "records/paths.hpp"
-#include "registry/entry.hpp"
 #include "registry/events.hpp"
 #include "slot/blocked.hpp"
+#include "slot/entry_files.hpp"
 #include "slot/sight.hpp"
 #include "slot/stopping.hpp"
 #include "sys/clock.hpp"
@@ -72,7 +72,7 @@ public:
             return lives_on(target, survivors);
         // With no host behind it nobody else would clear the entry away.
         if (auto info = query(target.location); info && info->state == SlotState::free && info->epoch != 0)
-            registry::remove_unowned(target.location.directory, target.location.name);
+            slot::remove_unowned(target.location.directory, target.location.name);
         return Stopped{.anybody = true};
     }
 
@@ -163,7 +163,7 @@ Result<Stopped> end_rest_of_slot(const StopTarget& target, StopOptions how, Stop
 
 // As the next start would.
 Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry::EventLog& events) {
-    registry::LeftBehind left(target.location.directory, {*target.abandoned});
+    ending::LeftBehind left(target.location.directory, {*target.abandoned});
     left.end(now);
     const auto ended = left.ended().find(target.location.name);
     if (ended != left.ended().end() && !ended->second.empty())
@@ -181,12 +181,10 @@ Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry
         return fail(Errc::survivors,
                     base::cat(target.shown, " could not be ended: its life is still held by ",
                               slot::holders_for_people(place_for_people(target), target.lost)));
-    std::vector<Leftover> survivors;
-    for (const sys::PidFd& process : left.take_survivors())
-        survivors.push_back({.pid = process.pid(), .command = sys::command_line_for_people(process.pid())});
+    const std::vector<Leftover> survivors = left.survivors();
     if (!survivors.empty() || !left.stuck().empty())
         return lives_on(target, survivors);
-    registry::remove_unowned(target.location.directory, target.location.name);
+    slot::remove_unowned(target.location.directory, target.location.name);
     return Stopped{.anybody = true};
 }
 

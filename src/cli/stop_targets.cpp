@@ -4,8 +4,8 @@
 #include "base/text.hpp"
 #include "cli/settings.hpp"
 #include "holdfast/slot.hpp"
-#include "registry/behind_slot.hpp"
 #include "registry/listing.hpp"
+#include "slot/behind_slot.hpp"
 #include "sys/proc.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ StopTarget target_of(const SlotLocation& slot, const SlotInfo& info, const Helpe
                      const std::string& helpers) {
     StopTarget out = owner ? target_of(*owner, helpers) : StopTarget{.location = slot, .epoch = info.epoch};
     if (info.state == SlotState::orphaned)
-        for (const registry::BehindSlot& behind : registry::all_behind(slot, info.epoch)) {
+        for (const slot::BehindSlot& behind : slot::all_behind(slot, info.epoch)) {
             auto entry = query(behind.entry);
             auto keeper = sys::open_same(behind.facts.keeper);
             if (!entry || entry->state == SlotState::owned || keeper ||

@@ -4,9 +4,9 @@
 #include "base/identity.hpp"
 #include "cli/options.hpp"
 #include "core/stop_plan.hpp"
+#include "ending/left_behind.hpp"
 #include "holdfast/result.hpp"
 #include "holdfast/values.hpp"
-#include "registry/left_behind.hpp"
 #include "slot/blocked.hpp"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct StopTarget {
     std::optional<SlotInfo> slot = {};
     std::string slot_directory;
     // Both guards were killed: nobody is there to be asked.
-    std::optional<registry::DeadEntry> abandoned = {};
+    std::optional<ending::DeadEntry> abandoned = {};
     std::vector<slot::LostTree> lost = {}; // the same, to say who may be left of it
     // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the
     // process is meant.

@@ -3,24 +3,14 @@
 #include "base/text.hpp"
 #include "records/paths.hpp"
 #include "slot/contender.hpp"
+#include "slot/entry_files.hpp"
 #include "slot/ownership.hpp"
 #include "sys/directories.hpp"
 #include "sys/proc.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 
 namespace holdfast::registry {
-
-namespace {
-void remove_files(const SlotLocation& entry) {
-    ::unlink(stuck_note_path(entry).c_str());
-    ::unlink(records::record_path(entry).c_str());
-    ::unlink((records::record_path(entry) + ".tmp").c_str());
-    ::unlink(records::lock_path(entry).c_str());
-}
-} // namespace
 
 Result<Entry> Entry::create(const std::string& directory, std::vector<std::string> argv, std::string session,
                             base::HelperFacts facts) {
@@ -33,7 +23,7 @@ Result<Entry> Entry::create(const std::string& directory, std::vector<std::strin
         if (!acquired && acquired.error().code == Errc::held)
             continue; // somebody threw the same dice
         if (!acquired) {
-            remove_files(location); // of a fresh id: nobody else's
+            slot::remove_entry_files(location); // of a fresh id: nobody else's
             return std::unexpected(acquired.error());
         }
         return Entry(std::move(*acquired->ownership));
@@ -83,7 +73,7 @@ Result<Entry> Entry::take_over(const std::string& directory, const std::string& 
 Entry::~Entry() {
     if (!ownership_.state() || ownership_.state()->lock.fd() < 0 || leave_behind_)
         return; // moved from, released, or in the child of a fork
-    remove_files(ownership_.location());
+    slot::remove_entry_files(ownership_.location());
 }
 
 Result<void> Entry::update(const std::function<void(base::HelperFacts&)>& change) {
@@ -97,28 +87,6 @@ const base::HelperFacts& Entry::facts() const {
 
 const base::Record& Entry::record() const {
     return ownership_.state()->record;
-}
-
-std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id) {
-    slot::Contender contender({.directory = directory, .name = id}, {.wait = Millis{0}},
-                              {.create = false, .inherit_record = true});
-    auto mine = contender.run();
-    return mine ? std::move(mine->ownership) : std::nullopt;
-}
-
-void remove_unowned(const std::string& directory, const std::string& id) {
-    // Only whoever owns it may remove it: a fresh starter of this id would notice its file gone and make
-    // another.
-    if (auto mine = claim_unowned(directory, id))
-        remove_files(mine->location());
-}
-
-std::string stuck_note_path(const SlotLocation& entry) {
-    return base::cat(entry.directory, '/', entry.name, ".stuck");
-}
-
-void remove_files(const Ownership& mine) {
-    remove_files(mine.location());
 }
 
 } // namespace holdfast::registry

@@ -50,19 +50,4 @@ private:
     bool leave_behind_ = false;
 };
 
-// Removes the files of an entry that nobody owns. Does nothing when somebody does.
-void remove_unowned(const std::string& directory, const std::string& id);
-
-// Owns an entry that nobody owns, or nothing: to clear it away. Makes no files.
-std::optional<Ownership> claim_unowned(const std::string& directory, const std::string& id);
-
-// Beside an entry of which something was left that could not be ended (registry/sweep.hpp).
-std::string stuck_note_path(const SlotLocation& entry);
-
-// Removes the files of an entry that this process owns.
-void remove_files(const Ownership& mine);
-
-// The name of the variable that marks every process of a helper's tree with its entry's id.
-inline constexpr const char* mark_variable = "HOLDFAST_MARK";
-
 } // namespace holdfast::registry

@@ -3,29 +3,21 @@
 #include "base/text.hpp"
 #include "records/paths.hpp"
 #include "records/record_file.hpp"
+#include "slot/entry_files.hpp"
 #include "slot/sight.hpp"
-#include "sys/errors.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/parallel.hpp"
 #include "sys/proc.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
 namespace holdfast::registry {
 
 namespace {
-
-struct CloseDir {
-    void operator()(DIR* dir) const { ::closedir(dir); }
-};
 
 struct Process {
     pid_t pid = 0;
@@ -179,27 +171,10 @@ std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& o
     return helper;
 }
 
-// None when nobody has started a helper yet. Error: not_permitted, io; what cannot be seen is not "none".
-Result<std::vector<std::string>> entries_in(const std::string& directory) {
-    std::vector<std::string> out;
-    std::unique_ptr<DIR, CloseDir> dir(::opendir(directory.c_str()));
-    if (!dir && errno == ENOENT)
-        return out;
-    // A directory that may be read but not searched has names, and nothing behind them can be looked at.
-    if (!dir || ::faccessat(::dirfd(dir.get()), ".", X_OK, AT_EACCESS) != 0)
-        return sys::fail_sys(base::cat("read the directory ", directory));
-    while (const dirent* entry = ::readdir(dir.get())) {
-        std::string_view file(entry->d_name);
-        if (file.ends_with(".lock"))
-            out.emplace_back(file.substr(0, file.size() - 5));
-    }
-    return out;
-}
-
 } // namespace
 
 Result<std::vector<Helper>> list_helpers(const std::string& directory, const ListOptions& options) {
-    auto entries = entries_in(directory);
+    auto entries = slot::entry_ids(directory);
     if (!entries)
         return std::unexpected(std::move(entries.error()));
     const std::vector<std::string>& names = *entries;

@@ -4,7 +4,7 @@
 #include "core/stop_plan.hpp"
 #include "keep/keeper_options.hpp"
 #include "places/user_places.hpp"
-#include "registry/sweep.hpp"
+#include "slot/sweep.hpp"
 #include "sys/directories.hpp"
 #include "json/json_scan.hpp"
 
@@ -110,7 +110,7 @@ Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
         return std::unexpected(loop.error());
     made->engine_->loop = std::move(*loop);
     // What a double kill left behind earlier is ended beside the first start, not before it.
-    made->engine_->sweeper.post([directory = places->helpers] { registry::sweep(directory); });
+    made->engine_->sweeper.post([directory = places->helpers] { slot::sweep(directory); });
     return made;
 }
 

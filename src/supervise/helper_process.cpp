@@ -1,7 +1,7 @@
 // The process of a generation: started, heard, read, and torn down, all on the loop's thread.
 #include "base/text.hpp"
 #include "core/stop_plan.hpp"
-#include "registry/left_behind.hpp"
+#include "slot/sweep.hpp"
 #include "supervise/helper.hpp"
 #include "sys/errors.hpp"
 
@@ -364,7 +364,7 @@ void Helper::keeper_is_gone() {
                   keeper =
                       std::make_shared<sys::PidFd>(keeper ? std::move(*keeper) : sys::PidFd(sys::Fd(), 0))] {
         // Finding and ending the tree takes a while, and waits.
-        auto left = registry::end_left_behind(engine->place.places.helpers, id, *keeper);
+        auto left = slot::end_left_behind(engine->place.places.helpers, id, *keeper);
         engine->loop->post(
             [weak, generation, spawned, left = std::make_shared<std::vector<sys::PidFd>>(std::move(left))] {
                 if (const auto self = weak.lock())

@@ -77,7 +77,7 @@ public:
 
     // The keeper was killed: the helper's processes are nobody's now. Ends the helper itself at once and
     // leaves the entry as that of a dead owner, so that whoever ends the rest finds it by lock and mark:
-    // registry::end_left_behind() now, or registry::sweep() of the next start should this process die too.
+    // slot::end_left_behind() now, or slot::sweep() of the next start should this process die too.
     void abandon_to_sweep();
 
     [[nodiscard]] const std::string& id() const noexcept { return id_; }

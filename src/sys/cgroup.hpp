@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,16 +44,6 @@ public:
     // Whether it has done so.
     [[nodiscard]] bool ran_out_of_memory() const;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
-    // Ends everything that an earlier keeper of this id left inside the cgroup that it made in `place` (its
-    // own place, which need not be ours), and removes it. Whoever `spared` says yes to is let out instead; it
-    // may be empty.
-    struct Cleared {
-        bool all = true;          // nothing is left there
-        std::vector<pid_t> ended; // who was inside
-    };
-    static Cleared clear_left_behind(const std::string& place, const std::string& id,
-                                     const std::function<bool(pid_t)>& spared);
 
 private:
     Cgroup(std::string path, Fd procs, Fd kill, Fd events, Fd directory)

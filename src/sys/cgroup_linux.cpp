@@ -2,7 +2,6 @@
 
 #include "base/text.hpp"
 #include "sys/errors.hpp"
-#include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 
 #include <dirent.h>
@@ -15,7 +14,6 @@
 
 #include <array>
 #include <charconv>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -201,36 +199,6 @@ void Cgroup::let_out() const {
         for (pid_t pid : inside)
             move_out(pid, path_);
     }
-}
-
-Cgroup::Cleared Cgroup::clear_left_behind(const std::string& place, const std::string& id,
-                                          const std::function<bool(pid_t)>& spared) {
-    const std::string path = path_of(place, id);
-    Cleared out;
-    if (place.empty() || !is_cgroup2(path.c_str()))
-        return out;
-    std::vector<pid_t> inside = members_of(path);
-    if (!spared && write_to(path + "/cgroup.kill", "1")) {
-        remove_patiently(path, most_passes);
-        out.all = !is_cgroup2(path.c_str());
-        out.ended = std::move(inside);
-        return out;
-    }
-    // One by one: some are to stay, or the kernel is older than 5.14, or that file is not ours to write.
-    for (int pass = 0; pass < most_passes && !inside.empty(); ++pass, inside = members_of(path)) {
-        for (pid_t pid : inside) {
-            auto process = PidFd::open(pid);
-            if (!process || !is_in(pid, id)) // pidfd first, then: is this number still one of those inside?
-                continue;
-            if (spared && spared(pid))
-                move_out(pid, path);
-            else if (process->signal(SIGKILL).value_or(false) && process->wait_ended(Deadline::in(one_pass)))
-                out.ended.push_back(pid);
-        }
-    }
-    remove_patiently(path, 1);
-    out.all = !is_cgroup2(path.c_str());
-    return out;
 }
 
 std::optional<LeftCgroup> LeftCgroup::find(const std::string& place, const std::string& id) {

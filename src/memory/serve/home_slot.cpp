@@ -2,7 +2,6 @@
 
 #include "base/text.hpp"
 #include "memory/serve/start_report.hpp"
-#include "slot/contender.hpp"
 
 namespace holdfast::memory {
 
@@ -17,7 +16,7 @@ Result<bool> HomeSlot::try_take() {
     AcquireOptions options;
     options.argv = argv_;
     options.cancel_fd = cancel_fd_;
-    auto got = slot::Contender({home_, home_slot_name}, options, {}).run();
+    auto got = acquire({home_, home_slot_name}, options);
     if (!got && got.error().code == Errc::held)
         return false;
     if (!got)
@@ -35,7 +34,7 @@ Result<std::int64_t> HomeSlot::take(const OnProgress& progress) {
         options.argv = argv_;
         options.cancel_fd = cancel_fd_;
         options.if_held = IfHeld::wait;
-        auto got = slot::Contender({home_, home_slot_name}, options, {}).run();
+        auto got = acquire({home_, home_slot_name}, options);
         if (!got)
             return std::unexpected(std::move(got.error()));
         const std::lock_guard lock(mutex_);

@@ -2,7 +2,7 @@
 #include "harness/holdfast_program.hpp"
 #include "harness/notify_file.hpp"
 #include "holdfast/registry.hpp"
-#include "registry/sweep.hpp"
+#include "slot/sweep.hpp"
 #include "stepper/stepper.hpp"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST_P(RegistryCrash, WhileRegisteringLeavesAllOrNothing) {
                 EXPECT_EQ(one.session, "A");
                 EXPECT_TRUE(next.forget(one.id));
             }
-            (void)registry::sweep(directory()); // as the next `holdfast run` does
+            (void)slot::sweep(directory()); // as the next `holdfast run` does
             EXPECT_EQ(files(), 0U) << "after a kill at call " << k << ", " << at.name;
         });
     ASSERT_TRUE(points) << points.error().message;

@@ -1,12 +1,12 @@
-#include "registry/stopped_guards.hpp"
+#include "slot/stopped_guards.hpp"
 
 #include "records/paths.hpp"
-#include "registry/behind_slot.hpp"
+#include "slot/behind_slot.hpp"
 #include "slot/wake.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
 bool host_is_dead(const base::HelperFacts& facts) {
     if (facts.host.pid <= 0)
@@ -16,13 +16,13 @@ bool host_is_dead(const base::HelperFacts& facts) {
 }
 
 void continue_guards(const SlotLocation& entry, std::uint64_t epoch, const base::HelperFacts& facts) {
-    (void)slot::wake_owner(entry, epoch);
+    (void)wake_owner(entry, epoch);
     if (auto keeper = sys::open_same(facts.keeper))
         sys::continue_stopped(*keeper);
 }
 
-slot::OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch) {
-    slot::OwnersHost out;
+OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch) {
+    OwnersHost out;
     for (const BehindSlot& behind : named_behind(slot, epoch)) {
         if (behind.facts.host.pid <= 0)
             continue;
@@ -39,4 +39,4 @@ slot::OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch)
     return out;
 }
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot

@@ -1,4 +1,4 @@
-#include "registry/behind_slot.hpp"
+#include "slot/behind_slot.hpp"
 
 #include "records/paths.hpp"
 #include "records/record_file.hpp"
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
 namespace {
 
@@ -49,11 +49,11 @@ std::vector<BehindSlot> all_behind(const SlotLocation& slot, std::uint64_t epoch
     return out;
 }
 
-std::vector<slot::LostTree> lost_trees(const std::vector<BehindSlot>& behind) {
-    std::vector<slot::LostTree> out;
+std::vector<LostTree> lost_trees(const std::vector<BehindSlot>& behind) {
+    std::vector<LostTree> out;
     for (const BehindSlot& one : behind)
         out.push_back({.id = one.entry.name, .helper = one.facts.helper, .keeper = one.facts.keeper});
     return out;
 }
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot

@@ -1,9 +1,9 @@
-#include "registry/acquire.hpp"
+#include "slot/acquire.hpp"
 
 #include "records/paths.hpp"
-#include "registry/behind_slot.hpp"
-#include "registry/stopped_guards.hpp"
+#include "slot/behind_slot.hpp"
 #include "slot/contender.hpp"
+#include "slot/stopped_guards.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/proc.hpp"
 
@@ -12,10 +12,10 @@
 #include <set>
 #include <string>
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
-slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
-    slot::Tended out;
+Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
+    Tended out;
     const auto sight = sys::LockFile::look(records::lock_path(slot));
     if (!sight)
         return out;
@@ -46,21 +46,21 @@ slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told) {
 
 Result<Acquired> acquire_telling(const SlotLocation& location, const AcquireOptions& options,
                                  AcquireTold told) {
-    slot::Purpose purpose;
+    Purpose purpose;
     purpose.end_unguarded = [location, swept = std::move(told.swept)] {
         return end_unguarded(location, swept);
     };
     purpose.look_after_owner = [location](std::uint64_t epoch) { return look_after_owner(location, epoch); };
     purpose.tell_blocked = std::move(told.blocked);
-    return slot::Contender(location, options, std::move(purpose)).run();
+    return Contender(location, options, std::move(purpose)).run();
 }
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot
 
 namespace holdfast {
 
 Result<Acquired> acquire(const SlotLocation& location, const AcquireOptions& options) {
-    return registry::acquire_telling(location, options, {});
+    return slot::acquire_telling(location, options, {});
 }
 
 } // namespace holdfast

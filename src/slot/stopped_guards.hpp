@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
 // Whether the host that this record names has ended. False when it names none (`--host none`), or one that
 // cannot be judged from here.
@@ -18,7 +18,7 @@ bool host_is_dead(const base::HelperFacts& facts);
 // caller knows that the host is dead: what they do then is to end their tree.
 void continue_guards(const SlotLocation& entry, std::uint64_t epoch, const base::HelperFacts& facts);
 
-// For the owner of a slot in that epoch: as slot::Purpose::look_after_owner wants it.
-slot::OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch);
+// For the owner of a slot in that epoch: as Purpose::look_after_owner wants it.
+OwnersHost look_after_owner(const SlotLocation& slot, std::uint64_t epoch);
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot

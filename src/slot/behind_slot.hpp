@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
 struct BehindSlot {
     SlotLocation entry;
@@ -23,6 +23,6 @@ std::vector<BehindSlot> named_behind(const SlotLocation& slot, std::uint64_t epo
 std::vector<BehindSlot> all_behind(const SlotLocation& slot, std::uint64_t epoch);
 
 // For what may be said of them.
-std::vector<slot::LostTree> lost_trees(const std::vector<BehindSlot>& behind);
+std::vector<LostTree> lost_trees(const std::vector<BehindSlot>& behind);
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot

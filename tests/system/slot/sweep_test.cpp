@@ -1,22 +1,22 @@
 // Ending the tree of a keeper that is gone or going: by mark and by lock, whatever the tree does meanwhile.
-#include "registry/left_behind.hpp"
+#include "slot/sweep.hpp"
 
+#include "ending/mark.hpp"
 #include "harness/holdfast_program.hpp"
 #include "registry/entry.hpp"
-#include "registry/sweep.hpp"
 #include "sys/proc.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-namespace holdfast::registry_test {
+namespace holdfast::slot_test {
 
 using namespace std::chrono_literals;
 using harness::Child;
 using harness::Deadline;
 
-class LeftBehindTest : public ::testing::Test {
+class SweepTest : public ::testing::Test {
 protected:
     // An entry whose host is gone, and whose keeper is this process.
     std::string leave_entry(const sys::PidFd& keeper) {
@@ -32,7 +32,7 @@ protected:
     Child start_marked(const std::string& id, std::vector<std::string> argv) const {
         harness::SpawnSpec spec;
         spec.argv = std::move(argv);
-        spec.env = {home.mark().env(), std::string(registry::mark_variable) + "=" + id};
+        spec.env = {home.mark().env(), std::string(ending::mark_variable) + "=" + id};
         spec.out = harness::Stdio::null;
         auto child = Child::spawn(spec);
         EXPECT_TRUE(child.has_value());
@@ -47,39 +47,39 @@ protected:
 // A keeper's socket closes before the kernel says that it has ended. Whoever hears the one must not take the
 // other for granted: a plain sweep leaves the tree to a keeper that lives, and that was how a tree once
 // outlived its keeper.
-TEST_F(LeftBehindTest, G4TheTreeOfAKeeperThatIsStillThereIsEndedWithIt) {
+TEST_F(SweepTest, G4TheTreeOfAKeeperThatIsStillThereIsEndedWithIt) {
     Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
     Child daemon = start_marked(id, {"/bin/sleep", "3600"});
-    registry::sweep(directory);
+    slot::sweep(directory);
     EXPECT_TRUE(daemon.alive()) << "the control: a sweep leaves it to its keeper";
-    EXPECT_TRUE(registry::end_left_behind(directory, id, pidfd_of(keeper)).empty());
+    EXPECT_TRUE(slot::end_left_behind(directory, id, pidfd_of(keeper)).empty());
     EXPECT_FALSE(daemon.alive());
     EXPECT_FALSE(keeper.alive());
     EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
-TEST_F(LeftBehindTest, ASweepTakesAKeeperThatWasJustKilledForDead) {
+TEST_F(SweepTest, ASweepTakesAKeeperThatWasJustKilledForDead) {
     Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
     Child daemon = start_marked(id, {"/bin/sleep", "3600"});
     // Killed, and not waited for: it may be anywhere between the signal and its end.
     ASSERT_TRUE(keeper.signal(SIGKILL).has_value());
-    registry::sweep(directory);
+    slot::sweep(directory);
     EXPECT_FALSE(daemon.alive());
 }
 
-TEST_F(LeftBehindTest, ThoseOfOtherEntriesAreLeftAlone) {
+TEST_F(SweepTest, ThoseOfOtherEntriesAreLeftAlone) {
     Child keeper = start_marked("none", {"/bin/sleep", "3600"});
     const std::string id = leave_entry(pidfd_of(keeper));
     Child other = start_marked("0123456789ab", {"/bin/sleep", "3600"});
-    EXPECT_TRUE(registry::end_left_behind(directory, id, pidfd_of(keeper)).empty());
+    EXPECT_TRUE(slot::end_left_behind(directory, id, pidfd_of(keeper)).empty());
     EXPECT_TRUE(other.alive());
 }
 
 // They replace themselves all the time, so that one look in many finds no environment; and some fork all the
 // time.
-TEST_F(LeftBehindTest, G4WhoIsAlwaysInTheMiddleOfAnExecOrAForkIsEndedToo) {
+TEST_F(SweepTest, G4WhoIsAlwaysInTheMiddleOfAnExecOrAForkIsEndedToo) {
     const std::string again = R"(trap "" TERM; exec /bin/sh -c "$0" "$0")";
     const std::string forks = R"(trap "" TERM; while :; do /bin/true; done)";
     for (int round = 0; round < 3; ++round) {
@@ -89,11 +89,11 @@ TEST_F(LeftBehindTest, G4WhoIsAlwaysInTheMiddleOfAnExecOrAForkIsEndedToo) {
         for (int i = 0; i < 3; ++i)
             tree.push_back(start_marked(id, {"/bin/sh", "-c", again, again}));
         tree.push_back(start_marked(id, {"/bin/sh", "-c", forks}));
-        EXPECT_TRUE(registry::end_left_behind(directory, id, pidfd_of(keeper)).empty());
+        EXPECT_TRUE(slot::end_left_behind(directory, id, pidfd_of(keeper)).empty());
         for (const Child& child : tree)
             EXPECT_FALSE(child.alive());
     }
     EXPECT_TRUE(home.mark().survivors(Deadline::in(10s)).empty());
 }
 
-} // namespace holdfast::registry_test
+} // namespace holdfast::slot_test

@@ -3,30 +3,30 @@
 #pragma once
 
 #include "holdfast/slot.hpp"
-#include "registry/sweep.hpp"
+#include "slot/sweep.hpp"
 #include "slot/tending.hpp"
 
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace holdfast::registry {
+namespace holdfast::slot {
 
 using ToldOfSwept = std::function<void(const std::vector<Swept>&)>;
 
 // The slot's record and its leftovers themselves say whose they are: who holds its life as part of a helper's
 // tree holds the life of the helper's entry as well, in whatever profile that is. Sweeps the entries whose
 // keeper is dead, and returns the keepers that live: when one of them has ended, it is time to ask again.
-slot::Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told);
+Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told);
 
 // What acquire_telling() tells of on the way. Each may be empty.
 struct AcquireTold {
     ToldOfSwept swept = {};
-    std::function<void(const std::string&)> blocked = {}; // slot::Purpose::tell_blocked
+    std::function<void(const std::string&)> blocked = {}; // Purpose::tell_blocked
 };
 
 // holdfast::acquire(), which tells.
 Result<Acquired> acquire_telling(const SlotLocation& location, const AcquireOptions& options,
                                  AcquireTold told);
 
-} // namespace holdfast::registry
+} // namespace holdfast::slot
