@@ -1,5 +1,5 @@
-// Taking a slot that a dead owner's processes may still hold: those that nobody guards any more are ended by
-// who waits.
+// Takes a slot that processes of a dead owner may still hold. The contender that waits ends those that nobody
+// guards any more.
 #pragma once
 
 #include "holdfast/slot.hpp"
@@ -14,18 +14,19 @@ namespace holdfast::slot {
 
 using ToldOfSwept = std::function<void(const std::vector<Swept>&)>;
 
-// The slot's record and its leftovers themselves say whose they are: who holds its life as part of a helper's
-// tree holds the life of the helper's entry as well, in whatever profile that is. Sweeps the entries whose
-// keeper is dead, and returns the keepers that live: when one of them has ended, it is time to ask again.
+// Sweeps the entries behind the slot whose keeper is dead, and returns the keepers that live: when one of
+// them has ended, it is time to ask again. The slot's record and its leftovers say which entries these are: a
+// process of a helper's tree that holds the slot's life also holds the life of the helper's entry, in
+// whatever profile.
 Tended end_unguarded(const SlotLocation& slot, const ToldOfSwept& told);
 
-// What acquire_telling() tells of on the way. Each may be empty.
+// Called by acquire_telling() on the way. Each may be empty.
 struct AcquireTold {
     ToldOfSwept swept = {};
     std::function<void(const std::string&)> blocked = {}; // Purpose::tell_blocked
 };
 
-// holdfast::acquire(), which tells.
+// As holdfast::acquire(), with these calls.
 Result<Acquired> acquire_telling(const SlotLocation& location, const AcquireOptions& options,
                                  AcquireTold told);
 

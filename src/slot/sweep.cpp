@@ -55,8 +55,8 @@ std::vector<Entry> entries_of(const std::string& directory, const std::vector<st
     return out;
 }
 
-// When something was left of it that could not be ended: boot time in ms. A file beside the entry's own,
-// since nobody can own the entry and write its record.
+// Notes the time (boot time in ms) at which something could not be ended. The note is a file beside the
+// entry's own, because nobody can own the entry and write its record.
 void note_stuck(const SlotLocation& entry) {
     (void)sys::put_whole(stuck_note_path(entry), std::to_string(sys::boottime_ms()));
 }
@@ -67,9 +67,9 @@ bool was_stuck(const SlotLocation& entry, std::int64_t within_ms) {
     return age >= 0 && age < within_ms; // one of an earlier boot is of another clock
 }
 
-// Registered entries are their hosts' business: the next start of the host adopts or ends what they name.
-// Only what no host came back for in a day, or since the last boot, and whose process is gone as well, is
-// cleared away here.
+// Registered entries belong to their hosts: the next start of the host adopts or ends the processes that they
+// name. The sweep removes such an entry only when its process is gone and no host has come back for a day, or
+// since the last boot.
 bool forgotten(const Entry& entry) {
     const base::HelperFacts& facts = entry.facts;
     if (!facts.registered || entry.info.state != SlotState::free)
@@ -89,9 +89,10 @@ bool keeper_gone(const base::HelperFacts& facts) {
     auto keeper = sys::open_same(facts.keeper);
     if (!keeper)
         return keeper.error().code != Errc::unreachable; // one in another container may well live
-    // One that somebody has stopped, and whose front is dead, has nobody else who would continue it.
+    // When a signal has stopped the keeper and its front is dead, nobody else continues it.
     sys::continue_stopped(*keeper);
-    // Killed this very moment, together with its host: it will not do anything any more.
+    // It may have been killed this very moment, together with its host. Then it will not do anything any
+    // more.
     return sys::is_doomed(keeper->pid()) && keeper->wait_ended(sys::Deadline::in(ending::default_patience));
 }
 
@@ -106,8 +107,8 @@ std::vector<Swept> sweep(const std::string& directory, const std::set<std::strin
     const std::vector<std::string> ids = only ? std::vector<std::string>(only->begin(), only->end())
                                               : entry_ids(directory).value_or(std::vector<std::string>());
     std::vector<Entry> dead;
-    std::vector<Ownership>
-        claimed; // held until the end: nobody starts under these ids while we end what carries them
+    std::vector<Ownership> claimed; // kept until the end: nobody starts under these ids while we end the
+                                    // processes that carry them
     for (Entry& entry : entries_of(directory, ids)) {
         const SlotLocation location{.directory = directory, .name = entry.info.name};
         if (forgotten(entry)) {
@@ -121,9 +122,9 @@ std::vector<Swept> sweep(const std::string& directory, const std::set<std::strin
         if (entry.info.state == SlotState::orphaned && was_stuck(location, only ? just_now : a_while))
             continue;
         if (entry.info.state == SlotState::free) {
-            // A lock that is free may be history, or a starter that made the file this very moment. Only
-            // whoever owns the entry knows that the mark is a dead one's: the starter finds it held and takes
-            // another id.
+            // A free lock may be history, or of a starter that made the file this very moment. Only the owner
+            // of the entry knows that its mark is a dead one's. So we own it: a starter finds it held and
+            // takes another id.
             auto mine = claim_unowned(directory, location.name);
             if (!mine)
                 continue;
@@ -156,8 +157,8 @@ std::vector<Swept> sweep(const std::string& directory, const std::set<std::strin
 
 std::vector<sys::PidFd> end_left_behind(const std::string& directory, const std::string& id,
                                         const sys::PidFd& keeper) {
-    // Its descriptors close before its pidfd says that it has ended, so who hears of the one does not know
-    // the other.
+    // The keeper's descriptors close before its pidfd says that it has ended. A caller that saw its socket
+    // close does not know that it is gone.
     if (keeper.fd() >= 0) {
         ending::Ender ender({.stages = ending::ask_then_kill(base::Millis{0}, true), .trees = false});
         if (auto held = keeper.duplicate())
