@@ -1,9 +1,10 @@
 // One program, several names: holdfast, and the keeper it starts of itself.
 #include "base/text.hpp"
-#include "cli/exit_codes.hpp"
+#include "cli/commands.hpp"
 #include "cli/manual.hpp"
-#include "cli/options.hpp"
-#include "cli/print.hpp"
+#include "cli/shared/exit_codes.hpp"
+#include "cli/shared/options.hpp"
+#include "cli/shared/print.hpp"
 #include "keep/keeper.hpp"
 #include "keep/pid_namespace.hpp"
 
