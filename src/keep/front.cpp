@@ -89,8 +89,8 @@ Result<void> Front::start_keeper() {
     if (pty_)
         keeper.terminal_fd = give(pty_->slave());
     keeper.is_fork = true;
-    keeper.front_group = ::getpgrp();
-    keeper.join_front_group = !pty_ && ::isatty(STDIN_FILENO) == 1;
+    if (!pty_ && ::isatty(STDIN_FILENO) == 1)
+        keeper.join_group = ::getpgrp();
     for (char** variable = environ; *variable; ++variable)
         // The second is of our host, and was for us: the helper's parent is the keeper.
         if (!std::string_view(*variable).starts_with("NOTIFY_SOCKET=") &&

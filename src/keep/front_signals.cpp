@@ -89,7 +89,7 @@ void Front::hear_signal(const sys::SignalQueue::Arrived& arrived, bool undone) {
         tell_stop(StopReason::asked_now);
         return;
     }
-    const bool shares_group = options_.keeper.join_front_group;
+    const bool shares_group = options_.keeper.join_group.has_value();
     switch (core::deed_for(arrived.signal, {.from_kernel = arrived.from_kernel,
                                             .from_self = arrived.sender == ::getpid(),
                                             .shares_group = shares_group,

@@ -38,6 +38,7 @@ namespace {
 
 using core::StopReason;
 
+constexpr int exit_usage = 64; // as docs/exit-codes.md has it
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t memory_look_ms = 250;
 constexpr std::int64_t old_generation_ms = 10'000;
@@ -149,8 +150,8 @@ bool Keeper::start() {
         spec.controlling_tty = options_.terminal_fd;
         for (int number : {0, 1, 2})
             spec.fds.emplace_back(options_.terminal_fd, number);
-    } else if (options_.join_front_group) {
-        spec.process_group = options_.front_group;
+    } else if (options_.join_group) {
+        spec.process_group = *options_.join_group;
     } else {
         spec.process_group = 0;
     }
@@ -487,12 +488,15 @@ int run_keeper(const KeeperOptions& options) {
 }
 
 int keeper_main(int argc, char** argv) {
-    auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
-    if (!options) {
-        std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
-        return 64;
-    }
-    return run_keeper(*options);
+    const std::vector<std::string> words(argv, argv + argc);
+    const auto options = parse_keeper_argv(words);
+    if (options)
+        return run_keeper(*options);
+    std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
+    // Whoever has started us may have given our stderr to nobody.
+    if (const int control = control_fd_in(words); control > 2)
+        Control(sys::Fd(control)).send(base::cat("refused ", options.error().message));
+    return exit_usage;
 }
 
 } // namespace holdfast::keep

@@ -1,11 +1,11 @@
-// One program, several names: holdfast, and the keeper it starts of itself.
+// holdfast: the command that the words name. The program executes itself as the init of a PID namespace, too
+// (keep/pid_namespace.hpp); its keeper is a fork and never comes here.
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/manual.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/options.hpp"
 #include "cli/shared/print.hpp"
-#include "keep/keeper.hpp"
 #include "keep/pid_namespace.hpp"
 
 #include <fcntl.h>
@@ -66,10 +66,7 @@ int dispatch(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
     open_missing_stdio();
     std::string_view self = argc > 0 ? argv[0] : "holdfast";
-    if (self == "holdfast-keep") {
-        if (argc > 1 && std::string_view(argv[1]) == keep::namespace_word)
-            return keep::namespace_main(argc, argv);
-        return keep::keeper_main(argc, argv);
-    }
+    if (self == "holdfast-keep" && argc > 1 && std::string_view(argv[1]) == keep::namespace_word)
+        return keep::namespace_main(argc, argv);
     return dispatch(std::vector<std::string>(argv, argv + argc));
 }
