@@ -11,46 +11,41 @@
 
 namespace holdfast::cli {
 
-Result<void> check_pid_file(const Arguments& arguments, const SlotLocation& location) {
-    auto path = arguments.value("pidfile");
-    if (!path)
+Result<void> check_pid_file(const SlotPlan& slot, const SlotLocation& location) {
+    if (!slot.pid_file)
         return {};
-    if (auto ok = sys::check_place_for(*path); !ok)
+    const std::string& path = slot.pid_file->path;
+    if (auto ok = sys::check_place_for(path); !ok)
         return ok;
-    if (arguments.value("adopt") == path)
+    if (slot.adopt && slot.adopt->path == path)
         return {}; // what it says is settled there
-    auto named = slot::named_by_pid_file(*path);
+    auto named = slot::named_by_pid_file(path);
     if (!named)
         return {};
     if (auto info = query(location); info && info->owner_pid == named->pid)
         return {}; // it goes with the owner
     return fail(Errc::cannot_create,
-                base::cat("the PID file ", *path, " is of ", named->who,
+                base::cat("the PID file ", path, " is of ", named->who,
                           ", which lives; it is left as it is. Name another file, or take over from that "
                           "process: --adopt ",
-                          *path));
+                          path));
 }
 
-std::optional<slot::PidFileText> pid_file_text(const Arguments& arguments) {
-    auto path = arguments.value("pidfile");
-    if (!path)
-        return std::nullopt;
-    auto stat = sys::read_stat(::getpid());
-    return slot::PidFileText{.path = *path,
-                             .text = arguments.value("pidfile-format") == "json"
-                                         ? records::json_pid_file(::getpid(), stat ? stat->start_ticks : 0,
-                                                                  arguments.command,
-                                                                  arguments.value("slot").value_or(""))
-                                         : records::plain_pid_file(::getpid())};
+slot::PidFileText pid_file_text(const SlotPlan& slot, const std::vector<std::string>& command) {
+    const pid_t self = ::getpid();
+    if (!slot.pid_file->json)
+        return {.path = slot.pid_file->path, .text = records::plain_pid_file(self)};
+    auto stat = sys::read_stat(self);
+    return {.path = slot.pid_file->path,
+            .text = records::json_pid_file(self, stat ? stat->start_ticks : 0, command, slot.name)};
 }
 
-Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments,
-                                                      const AcquireOptions& options, host::HostWatch& host,
+Result<std::optional<SlotInfo>> settle_foreign_holder(const SlotPlan& slot, host::HostWatch& wanted,
                                                       const registry::EventLog& events) {
-    auto path = arguments.value("adopt");
-    if (!path)
+    if (!slot.adopt)
         return std::nullopt;
-    auto holder = slot::find_foreign_holder(*path, arguments.value("adopt-match").value_or(""));
+    const std::string& path = slot.adopt->path;
+    auto holder = slot::find_foreign_holder(path, slot.adopt->match);
     if (!holder)
         return std::unexpected(holder.error());
     if (!*holder)
@@ -58,34 +53,34 @@ Result<std::optional<SlotInfo>> settle_foreign_holder(const Arguments& arguments
     const slot::ForeignHolder& found = **holder;
     std::string who = base::cat("process ", found.process.pid(), " (", found.command, ")");
     if (!found.proven) {
-        complain(base::cat("warning: ", *path, " names ", who, ", but ", found.doubt,
+        complain(base::cat("warning: ", path, " names ", who, ", but ", found.doubt,
                            "; it is left alone. If it is the holder, use --adopt-match REGEX"));
         return std::nullopt;
     }
-    switch (options.if_held) {
+    switch (slot.acquire.if_held) {
     case IfHeld::refuse:
         return fail(Errc::held,
-                    base::cat("held by ", who, ", as ", *path, " says; it was started without Holdfast"));
+                    base::cat("held by ", who, ", as ", path, " says; it was started without Holdfast"));
     case IfHeld::attach:
-        return SlotInfo{
-            .name = *arguments.value("slot"), .state = SlotState::owned, .owner_pid = found.process.pid()};
+        return SlotInfo{.name = slot.name, .state = SlotState::owned, .owner_pid = found.process.pid()};
     case IfHeld::wait:
         if (auto gone = slot::wait_for_foreign_holder(
-                found, options.wait ? sys::Deadline::in(*options.wait) : sys::Deadline::never(), host);
+                found, slot.acquire.wait ? sys::Deadline::in(*slot.acquire.wait) : sys::Deadline::never(),
+                wanted);
             !gone)
-            return fail(gone.error().code, base::cat("still held by ", who, ", as ", *path, " says"));
+            return fail(gone.error().code, base::cat("still held by ", who, ", as ", path, " says"));
         break;
     case IfHeld::replace:
-        if (auto ended = slot::end_foreign_holder(found, options.grace); !ended)
+        if (auto ended = slot::end_foreign_holder(found, slot.acquire.grace); !ended)
             return std::unexpected(ended.error());
         break;
     }
     events.append({.unix_ms = 0,
                    .type = "adopted",
                    .id = {},
-                   .label = arguments.value("slot").value_or(""),
+                   .label = slot.name,
                    .pid = found.process.pid(),
-                   .reason = *path,
+                   .reason = path,
                    .status = {}});
     return std::nullopt;
 }

@@ -37,16 +37,19 @@ Result<void> prepare_directory(const std::string& path) {
     return {};
 }
 
+Result<std::string> full_slot_directory(const std::string& given) {
+    char* full = ::realpath(given.c_str(), nullptr);
+    if (!full)
+        return fail(Errc::invalid_argument,
+                    base::cat("--slot-dir ", given, " is not a directory that exists"));
+    std::string out = full;
+    std::free(full);
+    return out;
+}
+
 Result<std::string> slot_directory(const Arguments& arguments) {
-    if (auto given = arguments.value("slot-dir")) {
-        char* full = ::realpath(given->c_str(), nullptr);
-        if (!full)
-            return fail(Errc::invalid_argument,
-                        base::cat("--slot-dir ", *given, " is not a directory that exists"));
-        std::string out = full;
-        std::free(full);
-        return out;
-    }
+    if (auto given = arguments.value("slot-dir"))
+        return full_slot_directory(*given);
     auto places = places_of(arguments);
     if (!places)
         return std::unexpected(places.error());

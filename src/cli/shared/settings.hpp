@@ -15,6 +15,8 @@ Result<places::Places> places_of(const Arguments& arguments);
 Result<void> prepare_directory(const std::string& path);
 // --slot-dir, or the profile's slots; relative paths are taken from the working directory.
 Result<std::string> slot_directory(const Arguments& arguments);
+// The value of --slot-dir as an absolute path. Error invalid_argument when there is no such directory.
+Result<std::string> full_slot_directory(const std::string& given);
 
 // An option as a duration or size, if it was given.
 Result<std::optional<Millis>> duration_option(const Arguments& arguments, std::string_view name);

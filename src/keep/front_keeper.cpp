@@ -1,29 +1,99 @@
-// What the keeper reports, and what the helper says of itself (sd_notify).
+// The front and its keeper: the words in both directions, and the reaction to a keeper that is stopped or
+// dead.
 #include "keep/front_parts.hpp"
 
-#include "base/notify_text.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "slot/ownership.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
 
+#include <csignal>
+
 namespace holdfast::keep {
 
 using core::StopReason;
 
-void Front::set_phase(Phase phase) {
-    on_ownerships([phase](Ownership& ownership) {
-        switch (phase) {
-        case Phase::starting:
-            return ownership.starting();
-        case Phase::ready:
-            return ownership.ready();
-        case Phase::draining:
-            return ownership.draining();
+namespace {
+
+// Beyond the plan's own time: a keeper kills for 10 s before it names survivors.
+constexpr std::int64_t keeper_margin_ms = 15'000;
+// More words than these a keeper that does not read is not kept; the kernel has such a bound for queued
+// signals, too (RLIMIT_SIGPENDING).
+constexpr std::size_t most_unsent = 65'536;
+
+} // namespace
+
+void Front::tell_keeper(std::string word) {
+    if (control_ && unsent_.size() < most_unsent)
+        unsent_.push_back(std::move(word));
+    tell_keeper();
+}
+
+void Front::tell_keeper() {
+    while (control_ && !unsent_.empty()) {
+        const Control::Sent sent = control_->offer(unsent_.front());
+        if (sent == Control::Sent::full)
+            return;
+        unsent_.pop_front();
+    }
+}
+
+void Front::tell_stop(StopReason reason) {
+    stop_told_ = true;
+    if (keeper_dead_) {
+        ending_.begin(reason);
+        return;
+    }
+    unsent_.push_front(base::cat("stop ", core::name_of(reason))); // whatever else waits
+    tell_keeper();
+    sys::continue_stopped(*keeper_);
+    if (!keeper_due_) {
+        keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
+        for (const core::StopStage& stage : options_.keep.plan.stages)
+            *keeper_due_ += stage.wait.count();
+    }
+}
+
+// A keeper that was told and is stopped again will never end anything: without it the tree is ours.
+void Front::look_after_keeper() {
+    if (keeper_dead_ || !keeper_due_ || sys::boottime_ms() < *keeper_due_)
+        return;
+    if (sys::is_stopped(keeper_->pid())) // our child, not reaped: its number is its own
+        (void)keeper_->signal(SIGKILL);
+    keeper_due_ = sys::boottime_ms() + keeper_margin_ms;
+}
+
+void Front::keeper_is_gone() {
+    control_.reset();
+    keeper_dead_ = true;
+    (void)keeper_->wait_ended(sys::Deadline::in(std::chrono::milliseconds(1000)));
+    if (!keeper_done_ && result_.survivors.empty() && !result_.error) {
+        // Killed. Its children came home to us: we are a subreaper too.
+        result_.reason = StopReason::keeper_gone;
+        log("stopping", "keeper_gone");
+        set_phase(Phase::draining);
+        ending_.begin(StopReason::keeper_gone);
+    }
+}
+
+void Front::hear_control() {
+    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything
+    // else.
+    constexpr int at_once = 16;
+    Message message;
+    for (int heard = 0; control_ && heard < at_once; ++heard) {
+        switch (control_->receive(message)) {
+        case Control::State::nothing_yet:
+            return;
+        case Control::State::closed:
+            keeper_is_gone();
+            return;
+        case Control::State::message:
+            hear(message);
+            break;
         }
-        return Result<void>{};
-    });
+    }
 }
 
 void Front::hear(const Message& message) {
@@ -52,7 +122,7 @@ void Front::hear(const Message& message) {
         int error = static_cast<int>(message.number(0));
         result_.error =
             Error{.code = Errc::cannot_start,
-                  .message = base::cat("cannot start \"", base::printable(options_.keeper.command.front()),
+                  .message = base::cat("cannot start \"", base::printable(options_.keep.command.front()),
                                        "\": ", sys::describe_errno(error)),
                   .sys = error};
     } else if (message.word == "refused") {
@@ -87,57 +157,6 @@ void Front::hear(const Message& message) {
             base::cat("process ", pid, " (", base::printable(sys::command_line_for_people(pid)), ")"));
     } else if (message.word == "done") {
         keeper_done_ = true;
-    }
-}
-
-void Front::hear_control() {
-    // A few at a time: a helper that is restarted without a pause must not keep us from hearing anything
-    // else.
-    constexpr int at_once = 16;
-    Message message;
-    for (int heard = 0; control_ && heard < at_once; ++heard) {
-        switch (control_->receive(message)) {
-        case Control::State::nothing_yet:
-            return;
-        case Control::State::closed:
-            keeper_is_gone();
-            return;
-        case Control::State::message:
-            hear(message);
-            break;
-        }
-    }
-}
-
-void Front::hear_notifications() {
-    while (auto text = notify_->next()) {
-        if (options_.keeper.idle.count() && control_)
-            control_->send("moved");
-        base::NotifyWords words = base::read_notify(*text);
-        if (words.address)
-            on_ownerships([&](Ownership& o) { return o.set_address(*words.address); });
-        // Speaking of a start that is not over takes the benefit of the doubt back.
-        if ((words.progress_done || words.extend_usec || words.status) && !said_ready_ && !words.ready) {
-            speaks_of_start_ = true;
-            set_phase(Phase::starting);
-        }
-        if (words.status)
-            on_ownerships([&](Ownership& o) { return o.set_status(*words.status); });
-        if (words.progress_done)
-            on_ownerships(
-                [&](Ownership& o) { return o.report_progress(*words.progress_done, words.progress_total); });
-        if (words.extend_usec)
-            on_ownerships([&](Ownership& o) {
-                return o.extend_patience(Millis{static_cast<Millis::rep>(*words.extend_usec / 1000)});
-            });
-        if (words.ready && !said_ready_) {
-            said_ready_ = true;
-            set_phase(Phase::ready);
-            log("ready");
-        }
-        if (words.stopping)
-            set_phase(Phase::draining);
-        sys::notify_above(options_.notify_above, *text);
     }
 }
 
