@@ -1,15 +1,18 @@
-// The table of all commands.
+#include "cli/commands.hpp"
+
 #include "base/text.hpp"
-#include "cli/doctor.hpp"
-#include "cli/exit_codes.hpp"
-#include "cli/helpers.hpp"
-#include "cli/hermes.hpp"
+#include "cli/doctor/doctor.hpp"
+#include "cli/helpers/helpers.hpp"
+#include "cli/hermes/hermes.hpp"
 #include "cli/manual.hpp"
-#include "cli/memory.hpp"
-#include "cli/options.hpp"
-#include "cli/print.hpp"
-#include "cli/run.hpp"
-#include "cli/slots.hpp"
+#include "cli/memory/memory.hpp"
+#include "cli/run/run.hpp"
+#include "cli/shared/exit_codes.hpp"
+#include "cli/shared/options.hpp"
+#include "cli/shared/print.hpp"
+#include "cli/slots/slots.hpp"
+
+#include <algorithm>
 
 namespace holdfast::cli {
 
@@ -230,6 +233,20 @@ std::vector<Command> all_commands() {
 std::span<const Command> commands() {
     static const std::vector<Command> all = all_commands();
     return all;
+}
+
+const Command* find_command(std::string_view name) {
+    for (const Command& command : commands())
+        if (command.name == name)
+            return &command;
+    return nullptr;
+}
+
+bool is_group(std::string_view word) {
+    return std::ranges::any_of(commands(), [&](const Command& command) {
+        return command.name.size() > word.size() && command.name.starts_with(word) &&
+               command.name[word.size()] == ' ';
+    });
 }
 
 } // namespace holdfast::cli

@@ -1,6 +1,7 @@
 // Shell completion from the table of commands. Commands of two words are a group: the first word is offered
 // first, then the words of that group.
 #include "base/text.hpp"
+#include "cli/commands.hpp"
 #include "cli/manual.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "cli/print.hpp"
-#include "cli/settings.hpp"
+#include "cli/shared/print.hpp"
+#include "cli/shared/settings.hpp"
 #include "holdfast/slot.hpp"
 #include "registry/helper_logs.hpp"
 #include "registry/listing.hpp"

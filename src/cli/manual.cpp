@@ -2,7 +2,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "cli/print.hpp"
+#include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What the table of commands says, as help, as a manual page, and as shell completion.
 #pragma once
 
-#include "cli/options.hpp"
+#include "cli/shared/options.hpp"
 
 #include <span>
 #include <string>

@@ -12,7 +12,6 @@
 #include "sys/pidfd.hpp"
 #include "sys/signals.hpp"
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,15 +22,24 @@ enum class Readiness {
     notify,    // starting until READY=1
 };
 
+// The task of a front, as a plain value.
 struct FrontOptions {
-    KeeperOptions keeper; // control, life and terminal descriptors are filled in here
+    KeepPolicy keep;
     Readiness readiness = Readiness::automatic;
-    bool watch_input = true;        // an end of stdin begins the stop plan
-    std::string notify_above;       // NOTIFY_SOCKET of the service manager above us, or empty
-    std::optional<sys::PidFd> host; // whose death ends the helper; none when it has no host
+    bool watch_input = true;  // an end of stdin begins the stop plan
+    std::string notify_above; // NOTIFY_SOCKET of the service manager above us, or empty
     bool pty = false;
+};
+
+// The means of a front. Entry, slot and events stay the caller's, and outlive the run.
+struct FrontResources {
+    registry::Entry& entry;
+    Ownership* slot; // or nullptr
+    const registry::EventLog& events;
+    std::optional<sys::PidFd> host; // whose death ends the helper; none when it has no host
     // Written when signals are heard, before the keeper starts; removed at the end, by the keeper if need be.
     std::optional<slot::PidFileText> pid_file;
+    std::string log; // where the keeper copies the helper's stderr to; empty for nowhere
 };
 
 struct FrontResult {
@@ -42,8 +50,7 @@ struct FrontResult {
     bool gave_up = false;                   // restarted too often
 };
 
-// Runs the command to its end. `entry` and `slot` are released by the caller, after this has returned.
-FrontResult run_front(FrontOptions options, registry::Entry& entry, Ownership* slot,
-                      const registry::EventLog& events);
+// Runs the command to its end. `options` outlives the run.
+FrontResult run_front(const FrontOptions& options, FrontResources with);
 
 } // namespace holdfast::keep

@@ -1,5 +1,6 @@
-// The front's own parts, one object for all of them: front.cpp leads, front_words.cpp hears the keeper and
-// the helper, front_signals.cpp whoever signals us, front_stdio.cpp what becomes of stdin and of a terminal.
+// The front as one object, which front.cpp drives in one loop. front_start.cpp starts the keeper,
+// front_keeper.cpp talks with it, front_notify.cpp hears the helper, front_signals.cpp whoever signals us,
+// front_stdio.cpp looks after stdin and a terminal.
 #pragma once
 
 #include "ending/ender.hpp"
@@ -7,9 +8,13 @@
 #include "keep/control.hpp"
 #include "keep/front.hpp"
 #include "sys/clock.hpp"
+#include "sys/fork.hpp"
+
+#include <unistd.h>
 
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace holdfast::keep {
 
@@ -17,15 +22,19 @@ using ending::Tree;
 
 class Front {
 public:
-    Front(FrontOptions options, registry::Entry& entry, Ownership* slot, const registry::EventLog& events,
-          Tree tree, sys::SignalQueue signals)
-        : options_(std::move(options))
-        , entry_(entry)
-        , slot_(slot)
-        , events_(events)
+    Front(const FrontOptions& options, FrontResources with, Tree tree, sys::SignalQueue signals)
+        : options_(options)
+        , entry_(with.entry)
+        , slot_(with.slot)
+        , events_(with.events)
+        , host_(std::move(with.host))
+        , pid_file_(with.pid_file ? std::move(with.pid_file->path) : "")
+        , log_file_(std::move(with.log))
         , tree_(std::move(tree))
         , signals_(std::move(signals))
-        , ending_(ending::subreaper_plan(options_.keeper.plan)) {
+        , ending_(ending::subreaper_plan(options_.keep.plan))
+        , watch_input_(options.watch_input)
+        , shares_group_(!options.pty && ::isatty(STDIN_FILENO) == 1) {
         ending_.find_by(tree_);
         ending_.between_walks(
             [this] { tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); }); });
@@ -35,6 +44,9 @@ public:
 
 private:
     Result<void> start_keeper();
+    [[nodiscard]] KeeperOptions options_for_keeper(const Control& its_end, sys::ForkSpec& spec,
+                                                   int number) const;
+    [[nodiscard]] std::vector<std::string> environment_for_keeper() const;
     void hear_control();
     void hear(const Message& message);
     void hear_signals();
@@ -63,10 +75,13 @@ private:
             (void)change(*slot_);
     }
 
-    FrontOptions options_;
+    const FrontOptions& options_;
     registry::Entry& entry_;
     Ownership* slot_;
     const registry::EventLog& events_;
+    std::optional<sys::PidFd> host_;
+    std::string pid_file_; // its path, or empty
+    std::string log_file_;
     Tree tree_;
     sys::SignalQueue signals_;
     ending::Ender ending_; // only after the keeper's death
@@ -76,6 +91,8 @@ private:
     std::optional<Pty> pty_;
 
     FrontResult result_;
+    bool watch_input_;  // until it has ended
+    bool shares_group_; // an interactive job: the helper is in our process group
     pid_t helper_ = 0;
     bool said_ready_ = false;
     bool speaks_of_start_ = false; // and so says itself when it is over

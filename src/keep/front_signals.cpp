@@ -20,9 +20,6 @@ namespace {
 
 // So many are taken from the queue before anything else is heard.
 constexpr std::size_t signals_at_once = 256;
-// More words than these a keeper that does not read is not kept; the kernel has such a bound for queued
-// signals, too (RLIMIT_SIGPENDING).
-constexpr std::size_t most_unsent = 65'536;
 
 } // namespace
 
@@ -54,12 +51,6 @@ void Front::hear_signals() {
     tree_.reap([this](const Tree::Ended& ended) { note_reaped(ended); });
 }
 
-void Front::tell_keeper(std::string word) {
-    if (control_ && unsent_.size() < most_unsent)
-        unsent_.push_back(std::move(word));
-    tell_keeper();
-}
-
 void Front::forward(int signal) {
     tell_keeper(base::cat("signal ", signal));
 }
@@ -89,10 +80,9 @@ void Front::hear_signal(const sys::SignalQueue::Arrived& arrived, bool undone) {
         tell_stop(StopReason::asked_now);
         return;
     }
-    const bool shares_group = options_.keeper.join_front_group;
     switch (core::deed_for(arrived.signal, {.from_kernel = arrived.from_kernel,
                                             .from_self = arrived.sender == ::getpid(),
-                                            .shares_group = shares_group,
+                                            .shares_group = shares_group_,
                                             .leads_session = ::getsid(0) == ::getpid(),
                                             .own_terminal = pty_.has_value(),
                                             .can_be_resumed = sys::can_be_resumed()})) {
@@ -116,7 +106,7 @@ void Front::hear_signal(const sys::SignalQueue::Arrived& arrived, bool undone) {
         forward(SIGCONT);
         break;
     case SignalDeed::resume_both:
-        if (!undone && !asked_ && !(shares_group && helper_went_its_way()))
+        if (!undone && !asked_ && !(shares_group_ && helper_went_its_way()))
             forward(SIGCONT);
         break;
     case SignalDeed::copy_size:

@@ -26,9 +26,9 @@ void Front::hear_input() {
     if (!input_closed_since_ || unread != unread_)
         input_closed_since_ = now;
     unread_ = unread;
-    std::int64_t patience = options_.keeper.plan.stages.front().wait.count();
+    std::int64_t patience = options_.keep.plan.stages.front().wait.count();
     if (unread == 0 || now - *input_closed_since_ >= patience) {
-        options_.watch_input = false;
+        watch_input_ = false;
         tell_stop(StopReason::input_closed);
     }
 }
@@ -36,10 +36,10 @@ void Front::hear_input() {
 // As above, for a helper that gets its input through a terminal; and whether anybody still reads what it
 // says.
 void Front::hear_terminal() {
-    if (pty_->input_ended() && options_.watch_input) {
-        const std::int64_t patience = options_.keeper.plan.stages.front().wait.count();
+    if (pty_->input_ended() && watch_input_) {
+        const std::int64_t patience = options_.keep.plan.stages.front().wait.count();
         if (pty_->input_delivered() || sys::boottime_ms() - pty_->input_moved_at() >= patience) {
-            options_.watch_input = false;
+            watch_input_ = false;
             tell_stop(StopReason::input_closed);
         }
     }
@@ -66,7 +66,7 @@ void Front::finish_output() {
              relayed[1],
              relayed[2],
              {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
-             {.fd = options_.host && !hurried ? options_.host->fd() : -1, .events = POLLIN, .revents = 0}}};
+             {.fd = host_ && !hurried ? host_->fd() : -1, .events = POLLIN, .revents = 0}}};
         ::poll(fds.data(), fds.size(), end.poll_timeout());
         pty_->relay({fds[0], fds[1], fds[2]});
         while (auto arrived = signals_.next())

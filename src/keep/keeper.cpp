@@ -3,21 +3,10 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "core/front_signals.hpp"
-#include "ending/ender.hpp"
-#include "ending/mark.hpp"
-#include "ending/tree.hpp"
-#include "keep/control.hpp"
-#include "keep/log_copy.hpp"
-#include "keep/pid_namespace.hpp"
-#include "keep/usage.hpp"
-#include "registry/events.hpp"
+#include "keep/keeper_parts.hpp"
 #include "slot/pid_file.hpp"
-#include "sys/cgroup.hpp"
-#include "sys/clock.hpp"
 #include "sys/command_line.hpp"
 #include "sys/proc.hpp"
-#include "sys/signals.hpp"
-#include "sys/spawn.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,200 +16,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
-
-extern char** environ; // NOLINT(readability-redundant-declaration)
 
 namespace holdfast::keep {
 
+using core::StopReason;
+
 namespace {
 
-using core::StopReason;
-using ending::SpareList;
-using ending::Tree;
-
-constexpr std::int64_t ns_per_ms = 1'000'000;
-constexpr std::int64_t memory_look_ms = 250;
+constexpr int exit_usage = 64; // as docs/exit-codes.md has it
 constexpr std::chrono::milliseconds look_at_old_generation{20};
-constexpr std::uint64_t idle_cpu_share = 5000; // one 5000th of the idle time: 120 ms in ten minutes
 
-class Keeper {
-public:
-    Keeper(const KeeperOptions& options, Tree tree, sys::SignalQueue signals, SpareList spare)
-        : options_(options)
-        , control_(sys::Fd(options.control_fd))
-        , host_(options.host_fd)
-        , tree_(std::move(tree))
-        , signals_(std::move(signals))
-        , ending_(ending::subreaper_plan(options.plan)) {
-        tree_.spare(std::move(spare));
-    }
-
-    int run();
-    void clear_after_front();
-
-private:
-    bool contain();
-    bool start();
-    void note_end(const Tree::Ended& ended);
-    void hear_control();
-    void pass_on(int signal, std::optional<std::uint64_t> value);
-    void hear_signals();
-    void reap();
-    void equip(ending::Ender& ender);
-    void kill_old_generation();
-    void consider_restart();
-    [[nodiscard]] bool old_generation_gone();
-    void watch_limits();
-    void begin_stop(StopReason reason);
-    struct News {
-        std::string message;
-        registry::Event event; // what the front makes of it; an empty type: nothing to log
-    };
-    void tell(std::string message, registry::Event event);
-    void tell_what_waits();
-    void let_go_of_stdio();
-    [[nodiscard]] bool wants_restart() const;
-    [[nodiscard]] sys::Deadline next_wake() const;
-    [[nodiscard]] std::vector<std::string> environment() const;
-
-    const KeeperOptions& options_;
-    Control control_;
-    sys::Fd host_;
-    Tree tree_;
-    sys::SignalQueue signals_;
-    ending::Ender ending_;
-    std::optional<ending::Ender> old_generation_; // what a crash left, before its replacement starts
-    std::optional<sys::Cgroup> cgroup_;
-    bool memory_by_cgroup_ = false;
-    std::optional<LogCopy> log_;
-    bool control_open_ = true;
-    std::vector<News> to_be_told_;
-
-    pid_t helper_ = 0; // 0 between a crash and its replacement
-    std::optional<sys::PidFd::Exit> last_exit_;
-    core::Backoff backoff_;
-    std::optional<std::int64_t> start_again_at_; // boot time in ms
-    std::int64_t started_at_ = 0;
-    std::int64_t born_ = sys::boottime_ms();
-    std::uint32_t restarts_ = 0;
-    std::uint64_t last_io_ = 0;
-    std::uint64_t last_cpu_ns_ = 0;
-    std::int64_t moved_at_ = 0;
-    std::int64_t next_measure_ = 0;
-};
-
-std::vector<std::string> Keeper::environment() const {
-    std::vector<std::string> out;
-    std::string mark = base::cat(ending::mark_variable, '=');
-    for (char** entry = environ; *entry; ++entry)
-        if (!std::string_view(*entry).starts_with(mark))
-            out.emplace_back(*entry);
-    out.push_back(mark + options_.id);
-    return out;
-}
-
-bool Keeper::contain() {
-    if (options_.containment == Containment::plain || options_.containment == Containment::pid_namespace)
-        return true;
-    auto made = sys::Cgroup::create(options_.id);
-    if (made) {
-        cgroup_ = std::move(*made);
-        if (options_.memory)
-            memory_by_cgroup_ = cgroup_->limit_memory(options_.memory);
-        return true;
-    }
-    if (options_.containment == Containment::automatic)
-        return true; // a subreaper does without
-    control_.send(base::cat("refused ", made.error().message));
-    return false;
-}
-
-bool Keeper::start() {
-    sys::SpawnSpec spec;
-    spec.argv = options_.command;
-    if (options_.containment == Containment::pid_namespace)
-        spec = inside_pid_namespace(options_.command);
-    spec.env = environment();
-    // The life descriptors are inherited as they are: only the front's own are close-on-exec.
-    if (cgroup_) {
-        spec.cgroup_procs = cgroup_->procs_fd();
-        spec.cgroup_birth = cgroup_->birth_fd();
-    }
-    if (options_.terminal_fd >= 0) {
-        spec.new_session = true;
-        spec.controlling_tty = options_.terminal_fd;
-        for (int number : {0, 1, 2})
-            spec.fds.emplace_back(options_.terminal_fd, number);
-    } else if (options_.join_front_group) {
-        spec.process_group = options_.front_group;
-    } else {
-        spec.process_group = 0;
-    }
-    if (log_)
-        spec.fds.emplace_back(log_->writing_end(), STDERR_FILENO);
-    auto started = sys::spawn(spec);
-    if (!started) {
-        control_.send(base::cat("failed ", started.error().sys));
-        return false;
-    }
-    helper_ = started->pid();
-    started_at_ = moved_at_ = sys::boottime_ms();
-    last_exit_.reset();
-    control_.send(base::cat("spawned ", helper_, ' ',
-                            cgroup_ ? std::string_view("cgroup")
-                                    : name_of(options_.containment == Containment::pid_namespace
-                                                  ? Containment::pid_namespace
-                                                  : Containment::plain)));
-    return true;
-}
-
-// What the host hears end-of-file on must not be kept open by us.
-void Keeper::let_go_of_stdio() {
-    sys::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    for (int number : {0, 1, 2})
-        if (number != 2 || !log_)
-            ::dup2(null.get(), number);
-    if (log_)
-        log_->take_over_stderr();
-}
-
-void Keeper::note_end(const Tree::Ended& ended) {
-    if (ended.pid != helper_)
-        return;
-    helper_ = 0;
-    last_exit_ = ended.exit;
-    tell(base::cat("exited ", ended.exit.status, ' ', ended.exit.signal, ' ', ended.exit.cpu_ms, ' ',
-                   ended.exit.max_rss_kb),
-         {.unix_ms = 0,
-          .type = ended.exit.signal ? "killed" : "exited",
-          .id = {},
-          .label = {},
-          .pid = ended.pid,
-          .reason = ending_.reason() ? std::string(core::name_of(*ending_.reason())) : "",
-          .status = ended.exit.status});
-}
-
-// While a tree is being killed, a word to the front would wake it to write records, on the processors that
-// the dying need. It hears all of it, in order, when nothing is left, or when that takes its time.
-void Keeper::tell(std::string message, registry::Event event) {
-    to_be_told_.push_back({.message = std::move(message), .event = std::move(event)});
-    if (!ending_.killing())
-        tell_what_waits();
-}
-
-void Keeper::tell_what_waits() {
-    for (News& news : to_be_told_) {
-        if (control_.send(news.message) || options_.events.empty() || news.event.type.empty())
-            continue;
-        // Nobody hears it any more, so nobody else would log it.
-        news.event.id = options_.id;
-        news.event.label = options_.label;
-        registry::EventLog(options_.events).append(std::move(news.event));
-    }
-    to_be_told_.clear();
-}
+} // namespace
 
 void Keeper::begin_stop(StopReason reason) {
     bool first = !ending_.running();
@@ -235,149 +41,6 @@ void Keeper::begin_stop(StopReason reason) {
               .pid = helper_,
               .reason = std::string(core::name_of(reason)),
               .status = {}});
-}
-
-void Keeper::hear_control() {
-    Message message;
-    for (;;) {
-        switch (control_.receive(message)) {
-        case Control::State::nothing_yet:
-            return;
-        case Control::State::closed:
-            if (control_open_) {
-                control_open_ = false;
-                begin_stop(StopReason::front_gone);
-            }
-            return;
-        case Control::State::message:
-            if (message.word == "stop") {
-                begin_stop(core::stop_reason_named(message.values.empty() ? "" : message.values[0])
-                               .value_or(StopReason::asked));
-            } else if (message.word == "moved") {
-                moved_at_ = sys::boottime_ms();
-            } else if (message.word == "signal" && helper_ > 0) {
-                pass_on(static_cast<int>(message.number(0)), message.value(1));
-            }
-        }
-    }
-}
-
-void Keeper::pass_on(int signal, std::optional<std::uint64_t> value) {
-    // The leader of a session of its own: nobody in it could continue the command, so the kernel lets nothing
-    // but STOP stop it. (The init of a PID namespace sees to this itself.)
-    if (options_.terminal_fd >= 0 && options_.containment != Containment::pid_namespace &&
-        core::use_of(signal) == core::SignalUse::pause)
-        signal = SIGSTOP;
-    // Our own child that we have not reaped: its number cannot have been given away.
-    if (auto process = sys::PidFd::open(helper_))
-        (void)(value ? process->queue(signal, *value) : process->signal(signal));
-}
-
-void Keeper::hear_signals() {
-    while (auto arrived = signals_.next())
-        if (arrived->signal != SIGCHLD)
-            begin_stop(arrived->signal == sys::stop_now_signal() ? StopReason::asked_now : StopReason::asked);
-    reap();
-}
-
-void Keeper::reap() {
-    tree_.reap([this](const Tree::Ended& ended) { note_end(ended); });
-}
-
-bool Keeper::wants_restart() const {
-    if (ending_.running() || !last_exit_)
-        return false;
-    return options_.restart == Restart::always ||
-           (options_.restart == Restart::on_failure && last_exit_->status != 0);
-}
-
-// The helper ended by itself. Either it is started again, or what it left behind is ended.
-void Keeper::consider_restart() {
-    if (helper_ != 0 || !last_exit_ || start_again_at_ || ending_.running())
-        return;
-    if (memory_by_cgroup_ && last_exit_->signal == SIGKILL && cgroup_->ran_out_of_memory()) {
-        begin_stop(StopReason::memory);
-        return;
-    }
-    if (!wants_restart()) {
-        begin_stop(StopReason::command_ended);
-        return;
-    }
-    std::int64_t now = sys::boottime_ms();
-    if (now - started_at_ >= options_.backoff.reset_after_held.count())
-        backoff_.run_was_good();
-    std::uint64_t dice = std::strtoull(sys::random_token().substr(0, 13).c_str(), nullptr, 16);
-    auto verdict = backoff_.record(options_.backoff, base::Moment{sys::boottime_ns()},
-                                   static_cast<double>(dice) / static_cast<double>(std::uint64_t{1} << 52));
-    if (verdict.give_up) {
-        control_.send(base::cat("gave-up ", verdict.in_a_row));
-        begin_stop(StopReason::command_ended);
-        return;
-    }
-    // What the dead generation left must not meet the new one. Mostly there is nothing: a cgroup.kill costs
-    // 10 ms, in which the replacement could have been running.
-    if (!tree_.empty())
-        kill_old_generation();
-    std::int64_t delay =
-        std::max<std::int64_t>(0, (verdict.not_before.count() - sys::boottime_ns()) / ns_per_ms);
-    control_.send(base::cat("restarting ", ++restarts_, ' ', delay));
-    start_again_at_ = now + delay;
-}
-
-// KILL was sent when the restart was decided on; a large process takes its time to go, and one that forked in
-// that instant has not heard it.
-bool Keeper::old_generation_gone() {
-    if (tree_.empty()) {
-        old_generation_.reset();
-        return true;
-    }
-    if (!old_generation_)
-        kill_old_generation();
-    else if (old_generation_->given_up())
-        begin_stop(StopReason::command_ended); // which names what lives on
-    else
-        old_generation_->tick();
-    return false;
-}
-
-void Keeper::kill_old_generation() {
-    old_generation_.emplace(ending::subreaper_plan(ending::ask_then_kill({}, true)));
-    equip(*old_generation_);
-    old_generation_->begin(StopReason::asked_now);
-}
-
-void Keeper::equip(ending::Ender& ender) {
-    ender.find_by(tree_);
-    ender.between_walks([this] { reap(); });
-    if (cgroup_ && !tree_.spares_some()) // it would kill those too
-        ender.use(&*cgroup_);
-}
-
-void Keeper::watch_limits() {
-    std::int64_t now = sys::boottime_ms();
-    if (options_.max_life.count() && now - born_ >= options_.max_life.count())
-        begin_stop(StopReason::max_life);
-    bool by_watching = options_.idle.count() || (options_.memory && !memory_by_cgroup_);
-    if (!by_watching || now < next_measure_)
-        return;
-    std::int64_t pause = memory_look_ms;
-    if (options_.idle.count())
-        pause = std::clamp<std::int64_t>(options_.idle.count() / 4, 10,
-                                         options_.memory && !memory_by_cgroup_ ? memory_look_ms : 1000);
-    next_measure_ = now + pause;
-    Usage usage = measure_usage(tree_, options_.idle.count() != 0);
-    // What is said on sockets does not show in the I/O counters; work does. A timer that wakes up now and
-    // then is no work: it stays below this share of the time.
-    const auto work_ns = static_cast<std::uint64_t>(options_.idle.count()) * ns_per_ms / idle_cpu_share;
-    if (usage.io_bytes != last_io_ || usage.cpu_ns < last_cpu_ns_ || usage.cpu_ns - last_cpu_ns_ > work_ns) {
-        last_io_ = usage.io_bytes;
-        last_cpu_ns_ = usage.cpu_ns;
-        moved_at_ = now;
-    }
-    if (options_.idle.count() && now - moved_at_ >= options_.idle.count())
-        begin_stop(StopReason::idle);
-    if (options_.memory && !memory_by_cgroup_ && usage.rss_bytes > options_.memory)
-        begin_stop(StopReason::memory);
 }
 
 sys::Deadline Keeper::next_wake() const {
@@ -482,8 +145,6 @@ int Keeper::run() {
     return 0;
 }
 
-} // namespace
-
 int run_keeper(const KeeperOptions& options) {
     // Its own process group: what the terminal sends to the helper's group is not for the keeper.
     ::setpgid(0, 0);
@@ -510,12 +171,15 @@ int run_keeper(const KeeperOptions& options) {
 }
 
 int keeper_main(int argc, char** argv) {
-    auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
-    if (!options) {
-        std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
-        return 64;
-    }
-    return run_keeper(*options);
+    const std::vector<std::string> words(argv, argv + argc);
+    const auto options = parse_keeper_argv(words);
+    if (options)
+        return run_keeper(*options);
+    std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
+    // Whoever has started us may have given our stderr to nobody.
+    if (const int control = control_fd_in(words); control > 2)
+        Control(sys::Fd(control)).send(base::cat("refused ", options.error().message));
+    return exit_usage;
 }
 
 } // namespace holdfast::keep

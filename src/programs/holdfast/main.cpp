@@ -1,10 +1,6 @@
-// One program, several names: holdfast, and the keeper it starts of itself.
-#include "base/text.hpp"
-#include "cli/exit_codes.hpp"
-#include "cli/manual.hpp"
-#include "cli/options.hpp"
-#include "cli/print.hpp"
-#include "keep/keeper.hpp"
+// holdfast: the command that the words name. The program executes itself as the init of a PID namespace, too
+// (keep/pid_namespace.hpp); its keeper is a fork and never comes here.
+#include "cli/dispatch.hpp"
 #include "keep/pid_namespace.hpp"
 
 #include <fcntl.h>
@@ -26,49 +22,12 @@ void open_missing_stdio() {
             return;
 }
 
-int dispatch(const std::vector<std::string>& words) {
-    if (words.size() < 2) {
-        cli::print(cli::overview());
-        return cli::exit_usage;
-    }
-    std::string_view first = words[1];
-    if (first == "--help" || first == "-h")
-        first = "help";
-    if (first == "--version" || first == "-V")
-        first = "version";
-    std::string name(first);
-    std::size_t used = 2;
-    if (cli::is_group(first)) {
-        if (words.size() < 3 || words[2] == "--help" || words[2] == "-h") {
-            return cli::answer(cli::group_overview(first), words.size() < 3 ? cli::exit_usage : cli::exit_ok);
-        }
-        name += base::cat(' ', words[2]);
-        used = 3;
-    }
-    const cli::Command* command = cli::find_command(name);
-    if (!command) {
-        cli::complain(base::cat("there is no command \"", name, "\"; see: holdfast ",
-                                used == 3 ? words[1] + " " : "", "--help"));
-        return cli::exit_usage;
-    }
-    auto arguments = cli::parse(*command, std::span(words).subspan(used));
-    if (!arguments)
-        return cli::fail_with(arguments.error());
-    if (arguments->has("help")) {
-        return cli::answer(cli::help_of(*command));
-    }
-    return command->run(*arguments);
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
     open_missing_stdio();
     std::string_view self = argc > 0 ? argv[0] : "holdfast";
-    if (self == "holdfast-keep") {
-        if (argc > 1 && std::string_view(argv[1]) == keep::namespace_word)
-            return keep::namespace_main(argc, argv);
-        return keep::keeper_main(argc, argv);
-    }
-    return dispatch(std::vector<std::string>(argv, argv + argc));
+    if (self == "holdfast-keep" && argc > 1 && std::string_view(argv[1]) == keep::namespace_word)
+        return keep::namespace_main(argc, argv);
+    return cli::dispatch(std::vector<std::string>(argv, argv + argc));
 }

@@ -1,0 +1,64 @@
+// A client of the memory helper: starts holdfast-memory on a home and talks the contract with it over pipes.
+// The helper attaches to the home's owner when there is one, or opens the store itself; to this side both
+// look the same.
+#pragma once
+
+#include "cli/shared/options.hpp"
+#include "holdfast/result.hpp"
+#include "sys/clock.hpp"
+#include "sys/fd.hpp"
+#include "sys/pidfd.hpp"
+
+#include "json/json.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+class MemoryClient {
+public:
+    // The arguments are asked for --timeout.
+    static Result<MemoryClient> start(const std::string& home, const Arguments& arguments,
+                                      const std::string& agent = "person");
+    MemoryClient(MemoryClient&&) = default;
+    MemoryClient& operator=(MemoryClient&&) = default;
+    ~MemoryClient();
+
+    // Waits for the answer for as long as the owner shows that it gets on with it, and says what it waits
+    // for; on a terminal it shows how far that is. Errc::timed_out: the owner said nothing, or got no
+    // further, for too long. An owner that ends in between is asked again (all calls made here may be
+    // repeated). The contract's errors come back as ours.
+    Result<boost::json::value> call(std::string_view method, boost::json::object params);
+
+    // Waits until everything that is stored now can be found, and shows how far it is; timed_out as above.
+    Result<void> wait_indexed();
+
+    // Nothing was found: a database that was set aside may be why.
+    void say_what_lies_aside();
+
+private:
+    MemoryClient() = default;
+    Result<boost::json::object> once(std::string_view method, const boost::json::object& params);
+    Result<std::string> read_line(sys::Deadline until); // empty: nothing came in time
+    // What it waited for, and what to do.
+    [[nodiscard]] Error no_sign(std::chrono::milliseconds waited, const std::string& phase) const;
+    Result<void> send(const boost::json::object& message);
+    [[nodiscard]] Error gone() const; // the helper ended: what that means
+    void say_what_is_waited_for(const std::string& phase);
+
+    std::string home_;
+    std::chrono::milliseconds silence_{};  // how long the owner may say nothing
+    std::chrono::milliseconds standing_{}; // how long it may get no further
+    bool said_ = false;                    // what is being waited for, where there is no bar
+    std::unique_ptr<sys::PidFd> process_;  // none in one that was moved from
+    sys::Fd in_;
+    sys::Fd out_;
+    std::string buffer_;
+    std::int64_t last_id_ = 0;
+};
+
+} // namespace holdfast::cli
