@@ -168,7 +168,8 @@ bool Keeper::start() {
                             cgroup_ ? std::string_view("cgroup")
                                     : name_of(options_.containment == Containment::pid_namespace
                                                   ? Containment::pid_namespace
-                                                  : Containment::plain)));
+                                                  : Containment::plain),
+                            ' ', protocol_version));
     return true;
 }
 
@@ -487,7 +488,10 @@ int run_keeper(const KeeperOptions& options) {
 }
 
 int keeper_main(int argc, char** argv) {
-    auto options = parse_keeper_argv(std::vector<std::string>(argv, argv + argc));
+    std::vector<std::string> words(argv, argv + argc);
+    if (!accept_protocol(words))
+        return 64;
+    auto options = parse_keeper_argv(words);
     if (!options) {
         std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
         return 64;

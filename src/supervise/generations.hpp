@@ -128,8 +128,8 @@ private:
     void hear_not_started(const keep::Message& message);
     void on_notify();
     void hear_notify(const base::NotifyWords& words);
-    void keeper_is_gone();
-    void tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left);
+    void lose_keeper(std::string why_not_started, bool permanent);
+    void tree_is_swept(const core::Event& gone, std::vector<sys::PidFd> left);
     void tear_down(Turn& turn);
     void continue_drain();
     void log_event(const char* type, std::optional<int> status = {});

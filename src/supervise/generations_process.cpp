@@ -85,7 +85,11 @@ void Generations::on_control() {
         case keep::Control::State::nothing_yet:
             return;
         case keep::Control::State::closed:
-            keeper_is_gone();
+            // It may have forked the process before it could say so.
+            lose_keeper(base::cat("the keeper ", engine_->place.program,
+                                  " ended before it could start the helper; if this goes on, it may be of "
+                                  "another release than this library"),
+                        false);
             return;
         case keep::Control::State::message:
             hear(message);
@@ -123,6 +127,11 @@ void Generations::hear(const keep::Message& message) {
 }
 
 void Generations::hear_spawned(const keep::Message& message) {
+    if (const auto theirs = static_cast<int>(message.number(2)); theirs != keep::protocol_version) {
+        kept_->kill_keeper(); // its next words may mean anything
+        lose_keeper(keep::describe_other_protocol(theirs, keep::protocol_version), true);
+        return;
+    }
     {
         const Lock lock(*this); // others ask for its number
         kept_->see_helper(static_cast<pid_t>(message.number(0)));
@@ -266,39 +275,40 @@ void Generations::tear_down(Turn& turn) {
     kept_.reset();
 }
 
-// The control socket closed without "done": the keeper was killed, or has given up on survivors. Nobody but
-// us can end its tree now, and nothing new starts before that is done.
-void Generations::keeper_is_gone() {
+// The control socket closed without "done": the keeper was killed, or has given up on survivors. Or it is of
+// no use to us. Nobody but us can end its tree now, and nothing new starts before that is done.
+void Generations::lose_keeper(std::string why_not_started, bool permanent) {
     Turn turn(*this);
     const Generation generation = machine_.generation;
     const bool spawned = spawned_;
     if (spawned)
         apply(turn, core::Event::of_exit(generation, {core::FailureKind::keeper_gone, 0}));
-    else // it may have forked the process before it could say so
-        start_error_ = "the keeper ended before it could start the helper";
+    else
+        start_error_ = std::move(why_not_started);
+    const core::Event gone = spawned ? core::Event::of(EventKind::tree_gone, generation)
+                                     : core::Event::of_spawn_failed(generation, 0, permanent);
     auto keeper = kept_->keeper().duplicate();
     kept_->abandon_to_sweep();
-    auto sweep =
-        [weak = events_.weak_from_this(), this, engine = engine_, id = kept_->id(), generation, spawned,
-         keeper = std::make_shared<sys::PidFd>(keeper ? std::move(*keeper) : sys::PidFd(sys::Fd(), 0))] {
-            // Finding and ending the tree takes a while, and waits.
-            auto left = registry::end_left_behind(engine->place.places.helpers, id, *keeper);
-            engine->loop->post([weak, this, generation, spawned,
-                                left = std::make_shared<std::vector<sys::PidFd>>(std::move(left))] {
+    auto sweep = [weak = events_.weak_from_this(), this, engine = engine_, id = kept_->id(), gone,
+                  keeper =
+                      std::make_shared<sys::PidFd>(keeper ? std::move(*keeper) : sys::PidFd(sys::Fd(), 0))] {
+        // Finding and ending the tree takes a while, and waits.
+        auto left = registry::end_left_behind(engine->place.places.helpers, id, *keeper);
+        engine->loop->post(
+            [weak, this, gone, left = std::make_shared<std::vector<sys::PidFd>>(std::move(left))] {
                 if (const auto alive = weak.lock())
-                    tree_is_swept(generation, spawned, std::move(*left));
+                    tree_is_swept(gone, std::move(*left));
             });
-        };
+    };
     tear_down(turn);
     if (!engine_->sweeper.post(sweep))
         turn.post(std::move(sweep)); // no thread to be had
 }
 
-void Generations::tree_is_swept(Generation generation, bool spawned, std::vector<sys::PidFd> left) {
+void Generations::tree_is_swept(const core::Event& gone, std::vector<sys::PidFd> left) {
     Turn turn(*this);
     std::ranges::move(left, std::back_inserter(survivors_));
-    apply(turn, spawned ? core::Event::of(EventKind::tree_gone, generation)
-                        : core::Event::of_spawn_failed(generation, 0, false));
+    apply(turn, gone);
 }
 
 void Generations::log_event(const char* type, std::optional<int> status) {

@@ -164,6 +164,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const ProcessSpec& spec,
     if (spec.terminal)
         options.terminal_fd = give(stdio->slave.get());
     keeper.argv = keep::to_argv(options);
+    keeper.argv.insert(keeper.argv.begin() + 1, keep::protocol_word());
     keeper.env = environment_of(spec, kept->notify_.address(), kept->id_);
     auto started = sys::spawn(keeper);
     if (!started)
