@@ -115,9 +115,10 @@ void Conversation::tell_ended(Turn& turn) {
     if (!leader_acts_ && leader_ != nullptr &&
         std::ranges::any_of(ended_, [this](const auto& one) { return one.first.get() == leader_; }))
         wake_leader();
-    turn.after([callbacks = callbacks_, ended = std::exchange(ended_, {})]() mutable {
+    // The turn keeps us, and so the threads.
+    turn.after([&callbacks = *callbacks_, ended = std::exchange(ended_, {})]() mutable {
         for (auto& [call, result] : ended)
-            tell(*callbacks, *call, std::move(result));
+            tell(callbacks, *call, std::move(result));
     });
 }
 

@@ -45,8 +45,17 @@ Generations::Turn::~Turn() {
             });
     if (due != base::never && timer != nullptr)
         timer->by(due);
-    for (auto& task : after_)
+    if (after_)
+        after_();
+    for (auto& task : more_after_)
         task();
+}
+
+void Generations::Turn::after(std::move_only_function<void()> task) {
+    if (after_)
+        more_after_.push_back(std::move(task));
+    else
+        after_ = std::move(task);
 }
 
 Generations::Generations(ProcessSpec spec, std::shared_ptr<Engine> engine, GenerationEvents& events)

@@ -188,13 +188,14 @@ public:
 
     // When the lock is released: on the loop's thread, if the owner still lives; or on this one.
     void post(std::function<void()> task) { posted_.push_back(std::move(task)); }
-    void after(std::move_only_function<void()> task) { after_.push_back(std::move(task)); }
+    void after(std::move_only_function<void()> task);
 
 private:
     Generations& process_;
     std::shared_ptr<GenerationEvents> alive_;
     std::vector<std::function<void()>> posted_;
-    std::vector<std::move_only_function<void()>> after_;
+    std::move_only_function<void()> after_; // mostly one at most
+    std::vector<std::move_only_function<void()>> more_after_;
 };
 
 // What the owner of a Generations hears. Called with the lock held, except read_rest(). Anything that may
