@@ -26,10 +26,15 @@ struct Engine {
     Workers sweeper{"holdfast-sweep", 4, {}}; // for what takes a while, and waits
 
     // Keepers that have said their last word and are not reaped yet. The program is done when there are none.
+    // The mutex is taken while a process is locked, so lock none while you have it.
     std::mutex rest_mutex;
     std::condition_variable rest_changed; // also when a process was closed for good
     std::size_t unreaped = 0;
 
+    [[nodiscard]] bool all_reaped() {
+        const std::scoped_lock lock(rest_mutex);
+        return unreaped == 0;
+    }
     // On the loop's thread: reaps it when it has ended.
     static void reap_later(const std::shared_ptr<Engine>& engine, sys::PidFd keeper);
 };
