@@ -122,6 +122,9 @@ Result<void> remove_tree(const std::string& folder) {
 Result<void> copy_tree(const std::string& from, const std::string& to, const struct stat& like) {
     if (::mkdir(to.c_str(), 0755) != 0)
         return failed("made", to);
+    // A umask that takes rights from the owner would leave a folder that nothing can be put into.
+    if (struct stat made{}; ::stat(to.c_str(), &made) == 0 && (made.st_mode & S_IRWXU) != S_IRWXU)
+        (void)::chmod(to.c_str(), made.st_mode | S_IRWXU);
     (void)!::chown(to.c_str(), like.st_uid, like.st_gid);
     auto entries = entries_of(from);
     if (!entries)
