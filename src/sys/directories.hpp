@@ -10,7 +10,8 @@
 
 namespace holdfast::sys {
 
-// Creates the directory and its missing parents (0700, whatever the umask).
+// Creates the directory and its missing parents (0700, whatever the umask). Error unsafe_directory: they
+// would lie in a directory that another user has made in /tmp or the like.
 Result<void> make_directories(const std::string& path);
 
 // Refuses a directory that belongs to somebody else or that others can write to: a lock there proves nothing.

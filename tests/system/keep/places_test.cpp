@@ -200,6 +200,20 @@ TEST_F(Places, AUmaskThatTakesEverythingHidesNoMemory) {
     }
 }
 
+// Whoever has made the directory above could rename what lies in it, and a second owner would find a free
+// slot.
+TEST_F(Places, ADirectoryThatAnotherUserHasMadeInOurNameIsNotUsed) {
+    const auto ran = script("mkdir -m 0777 /tmp/holdfast-54321; chown 12345 /tmp/holdfast-54321\n"
+                            "as_user \"$HF\" run --slot one -- /bin/echo started; echo $?\n"
+                            "as_user \"$HF\" run -- /bin/echo started; echo $?\n"
+                            "ls /tmp/holdfast-54321; chown 0 /tmp/holdfast-54321\n"
+                            "as_user \"$HF\" run --slot one -- /bin/echo started; echo $?\n");
+    EXPECT_EQ(ran.out, "73\nstarted\n0\nstarted\n0\n") << ran.err;
+    EXPECT_NE(ran.err.find("user 12345 has made the directory /tmp/holdfast-54321"), std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("is not listed"), std::string::npos) << ran.err;
+}
+
 TEST_F(Places, ADirectoryOfOursThatWeMayNotUseIsNamed) {
     const auto ran = script("mkdir -m 0000 /tmp/holdfast-54321; chown 54321 /tmp/holdfast-54321\n"
                             "as_user \"$HF\" run --slot one -- /bin/true; echo $?");
