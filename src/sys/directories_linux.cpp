@@ -63,15 +63,15 @@ Result<void> check_parent(const std::string& path) {
 
 } // namespace
 
-Result<void> make_directories(const std::string& path) {
+Result<void> make_directories(const std::string& path, bool for_another) {
     if (path.empty() || path.front() != '/')
         return fail(Errc::invalid_argument, base::cat("\"", path, "\" is not an absolute path"));
     bool made_now = false;
     if (make_one(path, made_now))
-        return made_now ? check_parent(path) : Result<void>{};
+        return made_now && !for_another ? check_parent(path) : Result<void>{};
     if (errno != ENOENT)
         return cannot_make(path);
-    if (auto parent = make_directories(path.substr(0, path.rfind('/'))); !parent)
+    if (auto parent = make_directories(path.substr(0, path.rfind('/')), for_another); !parent)
         return parent;
     if (make_one(path, made_now))
         return {};

@@ -229,7 +229,7 @@ Result<void> install_plugin(const std::string& source, const std::string& target
     struct stat like{};
     if (::stat(parent.c_str(), &like) != 0) { // to be made: whose, the home above it says
         const bool known = ::stat(parent.substr(0, parent.rfind('/')).c_str(), &like) == 0;
-        if (auto made = sys::make_directories(parent); !made)
+        if (auto made = sys::make_directories(parent, true); !made)
             return made;
         if (known)
             (void)!::chown(parent.c_str(), like.st_uid, like.st_gid);
