@@ -8,6 +8,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_rights.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_surrogates.hpp"
 
@@ -168,6 +169,7 @@ Result<sys::Fd> rejects_of(const Arguments& arguments, const LineSource& source)
     sys::Fd file(::open(path->c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     if (!file)
         return sys::fail_making(cat("create ", *path));
+    sys::own_rights(file.get());
     if (source.is_file_of(file.get()))
         return fail(Errc::invalid_argument,
                     cat(*path, " is the file that is imported; choose another name for --rejects"));
