@@ -162,7 +162,8 @@ int end_of(const Exported& exported, const Origin& origin) {
             "the store at ", home,
             " is damaged: what is named above is not in the export, or not as it was stored. All the rest "
             "is, and can be imported. Into a new home it comes at once with: holdfast memory import ",
-            home, "/data/memory.db --home DIRECTORY"));
+            exported.set_aside.empty() ? cat(home, "/data/memory.db") : exported.set_aside,
+            " --home DIRECTORY"));
     return exit_bad_data;
 }
 
