@@ -7,6 +7,7 @@
 #include "cli/memory_client.hpp"
 #include "cli/print.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/settings.hpp"
 #include "sys/errors.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_surrogates.hpp"
@@ -184,7 +185,10 @@ int memory_import_command(const Arguments& arguments) {
         return fail_with({Errc::invalid_argument,
                           "--rejects needs --skip-bad: without it the import stops at the first bad line",
                           0});
-    auto source = LineSource::open(name);
+    const auto timeout = duration_option(arguments, "timeout");
+    if (!timeout)
+        return fail_with(timeout.error());
+    auto source = LineSource::open(name, *timeout);
     if (!source)
         return fail_with(source.error());
     auto rejects = rejects_of(arguments, *source);

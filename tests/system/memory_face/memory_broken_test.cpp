@@ -410,6 +410,35 @@ TEST_F(MemoryFace, status_and_check_say_that_a_log_was_cut_until_its_note_is_rem
     EXPECT_EQ(memory({"status"}).out.find("warning"), std::string::npos);
 }
 
+// The process that reads a database has a bound, too, and does not stay behind.
+TEST_F(MemoryFace, a_command_gives_up_on_a_reader_of_a_database_that_gets_no_further) {
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    const auto database = file("memory/data/memory.db");
+    const auto deaf =
+        write("deaf", "#!/bin/sh\ncase $1 in --lines-of=*) echo $$ >\"$0.pid\"; exec sleep 3600;; esac\n"
+                      "exec " +
+                          program("holdfast-memory") + " \"$@\"\n");
+    ASSERT_EQ(::chmod(deaf.c_str(), 0700), 0);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"export", "--from", database}, {"import", database}}) {
+        auto spec = home.command({"memory"});
+        spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+        spec.argv.insert(spec.argv.end(), {"--timeout", "300ms"});
+        spec.env.push_back("HOLDFAST_MEMORY=" + deaf);
+        const auto done = run_to_end(spec, Deadline::in(patience));
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_TRUE(done->status.exited_with(75)) << to_string(done->status) << done->err;
+        EXPECT_NE(done->err.find("waited 300 ms for holdfast-memory"), std::string::npos) << done->err;
+        EXPECT_NE(done->err.find(database), std::string::npos) << done->err;
+        const auto reader = std::atoi(read_file(deaf + ".pid").value_or("0").c_str());
+        ASSERT_GT(reader, 0);
+        EXPECT_TRUE(eventually(Deadline::in(patience), [&] {
+            const auto seen = inspect(reader);
+            return !seen || seen->state == 'Z';
+        }));
+    }
+}
+
 // An owner that takes the question and never gets on: the command ends, and says what it waited for.
 TEST_F(MemoryFace, a_command_gives_up_on_an_owner_that_gets_no_further) {
     ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
