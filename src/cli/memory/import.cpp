@@ -7,6 +7,7 @@
 #include "cli/memory/progress_bar.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/settings.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
 #include "json/json_fields.hpp"
@@ -186,7 +187,10 @@ int memory_import_command(const Arguments& arguments) {
         return fail_with({Errc::invalid_argument,
                           "--rejects needs --skip-bad: without it the import stops at the first bad line",
                           0});
-    auto source = LineSource::open(name);
+    const auto timeout = duration_option(arguments, "timeout");
+    if (!timeout)
+        return fail_with(timeout.error());
+    auto source = LineSource::open(name, *timeout);
     if (!source)
         return fail_with(source.error());
     auto rejects = rejects_of(arguments, *source);
