@@ -189,6 +189,29 @@ HF_API const char* hf_reply_error_message(const hf_reply* reply);
 HF_API uint64_t hf_reply_generation(const hf_reply* reply);
 HF_API void hf_reply_free(hf_reply* reply);
 
+/* An answer in memory of the caller. The texts end with a zero byte. They lie in `room` when they fit there;
+ * otherwise `allocated` is 1, and both are the caller's to hf_free(). */
+typedef struct hf_answer {
+    size_t size;         /* set by the caller: sizeof(hf_answer) */
+    char* room;          /* set by the caller, with its size; or NULL and 0 */
+    size_t room_size;    /* what is set by the caller is not changed */
+    char* json;          /* the result, or the error's data; "" when there is none */
+    size_t json_size;    /* without the zero byte */
+    char* message;       /* of the helper's error, or "" */
+    int is_error;        /* the helper answered with an error */
+    int error_code;      /* its number */
+    uint64_t generation; /* that answered */
+    int allocated;
+    hf_call* call; /* not NULL: there is no answer yet, and the call is the caller's */
+} hf_answer;
+/* hf_hold_request and all that is to be known of its reply, in one. With wait_ms not negative it waits that
+ * long at most; when there is no answer yet, it is HF_OK with `call`. */
+HF_API hf_error hf_hold_request_into(hf_hold* hold, const char* method, const char* params,
+                                     int64_t timeout_ms, unsigned flags, uint64_t only, int64_t wait_ms,
+                                     hf_answer* answer);
+/* The same of a reply, which is freed in any case. */
+HF_API hf_error hf_reply_into(hf_reply* reply, hf_answer* answer);
+
 /* Notifications of a method, or of all with "*". They go on after a respawn. The texts are valid during the
  * call. */
 typedef void (*hf_notified)(void* user, const char* method, const char* params);

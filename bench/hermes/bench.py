@@ -19,7 +19,8 @@ import time
 from typing import Any, Callable, List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "e2e", "hermes"))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "tests", "e2e", "hermes"), os.path.join(HERE, "..", "stage")]
+import pairs  # noqa: E402
 import sampler  # noqa: E402
 import sim  # noqa: E402
 
@@ -36,9 +37,8 @@ def median(values: "List[float]") -> float:
     return statistics.median(values)
 
 
-def row(what: str, ours: float, baseline: "float | None", target: str) -> None:
-    base = f"{baseline:.2f} ms | {ours / baseline:.2f}" if baseline else " | "
-    print(f"| {what} | {ours:.2f} ms | {base} | {target} |", flush=True)
+def row(what: str, ours: float, at_most: "float | None" = None) -> None:
+    pairs.value_row(what, ours, "ms", at_most)
 
 
 def new_home() -> str:
@@ -120,8 +120,7 @@ def backlog(plugin: str, turns: int) -> None:
     home = new_home()
     leave_behind(plugin, home, turns)
     provider = sim.load_provider(plugin)
-    row(f"`initialize()`, with {turns:,} turns of a dead host waiting", ms(lambda: provider.initialize("s", hermes_home=home)),
-        None, "under 30 ms")
+    row(f"`initialize()`, with {turns:,} turns of a dead host waiting", ms(lambda: provider.initialize("s", hermes_home=home)), 30)
     while provider.recall_status() is None and not provider.prefetch("turn 7"):
         time.sleep(0.01)
     outbox, began = provider._link.outbox, time.perf_counter()
@@ -130,47 +129,46 @@ def backlog(plugin: str, turns: int) -> None:
         synced.append(ms(lambda: provider.sync_turn("said meanwhile", "ok")))
         recalled.append(ms(lambda: provider.prefetch("turn 77")))
         time.sleep(0.1)
-    row("`sync_turn` while they are stored", median(synced), None, "")
-    row("`prefetch` while they are stored", median(recalled), None, "")
-    row("all of them stored, each", (time.perf_counter() - began) * 1000 / turns, None, "")
+    row("`sync_turn` while they are stored", median(synced))
+    row("`prefetch` while they are stored", median(recalled))
+    row("all of them stored, each", (time.perf_counter() - began) * 1000 / turns)
     provider.shutdown()
 
 
 def main(plugin: str, traces: int) -> int:
     print(f"The load of the machine was {os.getloadavg()[0]:.1f} when it began; ratios are to the baseline of the same run.\n")
-    print("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|")
-    cold_ones = [
-        [float(word) for word in subprocess.run(
-            [sys.executable, __file__, "--cold", plugin], capture_output=True, text=True, check=True).stdout.split()]
-        for _ in range(15)
-    ]
-    bare = []
-    for _ in range(15):
+    print(pairs.HEAD)
+    cold_ones = []
+
+    def first_recall(_: int) -> float:
+        words = [sys.executable, __file__, "--cold", plugin]
+        cold_ones.append([float(word) for word in subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()])
+        return cold_ones[-1][2]
+
+    def first_answer(_: int) -> float:
         home = new_home()
 
-        def first_answer() -> None:
+        def ask() -> None:
             raw = Raw(plugin, home)
             raw.ask("memory.search", {"query": "anything"})
             raw.close()
 
-        bare.append(ms(first_answer))
-    row("loading the plugin, once per host process", median([one[0] for one in cold_ones]), None, "")
-    row("`initialize()`, cold", median([one[1] for one in cold_ones]), None, "under 30 ms")
-    recalled = median([one[2] for one in cold_ones])
-    row("the same to the first recall; beside a bare spawn, search and end", recalled, median(bare), "")
+        return ms(ask)
+
+    recalled, bare = pairs.in_turns(15, first_recall, first_answer)
+    row("loading the plugin, once per host process", median([one[0] for one in cold_ones]))
+    row("`initialize()`, cold", median([one[1] for one in cold_ones]), 30)
+    pairs.pair_row("the same to the first recall", "a bare spawn, search and end", "ms", recalled, bare)
 
     home = new_home()
     data = os.path.join(home, "holdfast", "memory")
     fill(plugin, data, traces)
-    raw = Raw(plugin, data)
+    # A home of its own: both are owners.
+    shutil.copytree(data, data + "-raw", ignore=shutil.ignore_patterns("memory.sock", "memory.lock"))
+    raw = Raw(plugin, data + "-raw")
     chance = random.Random(2)
     questions = [" ".join(chance.choice(WORDS) for _ in range(6)) for _ in range(300)]
     raw.ask("memory.search", {"query": questions[0]})
-    bare = [
-        ms(lambda: raw.ask("turn.start", {"agent": "hermes", "sessionId": "raw", "userText": one, "ts": int(time.time() * 1000)}))
-        for one in questions
-    ]
-    raw.close()
     provider = sim.load_provider(plugin)
     provider.initialize("s", hermes_home=home)
     while not provider.prefetch(questions[0]):
@@ -179,17 +177,23 @@ def main(plugin: str, traces: int) -> int:
     for number in range(500):
         fresh = sim.load_provider(plugin)
         warm.append(ms(lambda: fresh.initialize(f"w{number % 7}", hermes_home=home)))
-    row("`initialize()` while the helper lives", median(warm), None, "under 1 ms")
-    times = [ms(lambda: provider.prefetch(one)) for one in questions]
-    row(f"`prefetch` at {traces:,} traces; beside `turn.start` on a bare pipe", median(times), median(bare), "under 8 ms")
+    row("`initialize()` while the helper lives", median(warm), 1)
+
+    def bare_start(number: int) -> float:
+        words = {"agent": "hermes", "sessionId": "raw", "userText": questions[number], "ts": int(time.time() * 1000)}
+        return ms(lambda: raw.ask("turn.start", words))
+
+    recalled, bare = pairs.in_turns(len(questions), lambda number: ms(lambda: provider.prefetch(questions[number])), bare_start)
+    raw.close()
+    pairs.pair_row(f"`prefetch` at {traces:,} traces", "`turn.start` on a bare pipe", "ms", recalled, bare, ours_at_most=8)
     times = [ms(lambda: provider.sync_turn(one, "ok")) for one in questions]
-    row("`sync_turn`, with the turn on disk when it returns", median(times), None, "")
+    row("`sync_turn`, with the turn on disk when it returns", median(times))
     provider._link.outbox.wait_empty(30)
     many = [sim.load_provider(plugin) for _ in range(500)]
     for number, one in enumerate(many):
         one.initialize(f"m{number}", hermes_home=home)
     many[-1].prefetch(questions[1])
-    print(f"| processes of 500 providers | {len(sampler.helpers_of(data))} | 500 | | 1 |", flush=True)
+    print(f"| processes of 500 providers | {len(sampler.helpers_of(data))} | 500 | | 1 | |", flush=True)
     for one in many:
         one.shutdown()
     provider.shutdown()

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -101,10 +102,12 @@ int make_commits(const std::string& kind, int number, const std::string& folder)
     return 0;
 }
 
-void measure_log_watch(int rounds) {
-    row("system calls of one commit of the store; beside a raw durable commit of the same rows",
-        calls_of_a_commit("store"), calls_of_a_commit("raw"), "", "");
-    row("... of these, looks at the database and its log", looks_of_a_commit(), -1, "", "at most 4");
+void measure_log_watch(const Run& run, int rounds) {
+    count_row(
+        run, "system calls of one commit of the store; beside a raw durable commit of the same rows",
+        [](const Programs&) { return calls_of_a_commit("store"); },
+        [] { return std::optional(calls_of_a_commit("raw")); });
+    value_row("... of these, looks at the database and its log", looks_of_a_commit(), "", 4);
     const TempHome home;
     sys::Fd log;
     LogWatch watch;
@@ -134,8 +137,8 @@ void measure_log_watch(int rounds) {
         if (!sound)
             give_up("the log is not sound");
     }
-    row("... time of these looks, p50; beside that commit", quantile(looks, 0.5), quantile(commit_times, 0.5),
-        "µs", "at most 0.05x");
+    pair_row_of({.what = "... time of these looks", .beside = "that commit", .unit = "µs", .at_most = 0.05},
+                looks, commit_times);
     watch.detach();
 }
 

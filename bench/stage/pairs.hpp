@@ -30,9 +30,13 @@ struct PairRow {
     std::string what;
     std::string beside; // the baseline in words; not shown when another commit is the baseline
     std::string unit;
-    std::optional<double> at_most = {};     // of the median ratio
-    std::optional<double> p99_at_most = {}; // of the 99th percentiles; with it there is a second row
-    bool with_p99 = false;
+    // The target: of the median ratio, of the median difference, or of the median of ours. One of them at
+    // most.
+    std::optional<double> at_most = {};
+    std::optional<double> more_at_most = {};
+    std::optional<double> ours_at_most = {};
+    std::optional<double> p99_at_most = {}; // of the ratio of the 99th percentiles
+    bool with_p99 = false;                  // a second row
 };
 
 // Measures `rounds` pairs, each in the other order than the one before, and prints the row.

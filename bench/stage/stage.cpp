@@ -26,16 +26,16 @@ double quantile(std::vector<double> figures, double q) {
 void row(const std::string& what, double ours, double baseline, const std::string& unit,
          const std::string& target) {
     if (baseline < 0)
-        std::printf("| %s | %.2f %s | | | %s |\n", what.c_str(), ours, unit.c_str(), target.c_str());
+        std::printf("| %s | %.2f %s | | | %s | |\n", what.c_str(), ours, unit.c_str(), target.c_str());
     else
-        std::printf("| %s | %.2f %s | %.2f %s | %.2f | %s |\n", what.c_str(), ours, unit.c_str(), baseline,
+        std::printf("| %s | %.2f %s | %.2f %s | %.2f | %s | |\n", what.c_str(), ours, unit.c_str(), baseline,
                     unit.c_str(), baseline > 0 ? ours / baseline : 0.0, target.c_str());
     std::fflush(stdout);
 }
 
 void row_text(const std::string& what, const std::string& ours, const std::string& baseline,
               const std::string& target) {
-    std::printf("| %s | %s | %s | | %s |\n", what.c_str(), ours.c_str(), baseline.c_str(), target.c_str());
+    std::printf("| %s | %s | %s | | %s | |\n", what.c_str(), ours.c_str(), baseline.c_str(), target.c_str());
     std::fflush(stdout);
 }
 

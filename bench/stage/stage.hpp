@@ -20,7 +20,8 @@ double now_ms(); // monotonic
 // Of at least one figure; q from 0 to 1.
 double quantile(std::vector<double> figures, double q);
 
-// "| what | holdfast | baseline | ratio | target |"; a baseline below zero is left out.
+// "| what | holdfast | baseline | ratio | target | |" of figures that have no pairs; a baseline below zero is
+// left out. For pairs: stage/pairs.hpp.
 void row(const std::string& what, double ours, double baseline, const std::string& unit,
          const std::string& target);
 // A line with words of its own in place of the figures.

@@ -1,8 +1,10 @@
 // The supervisor's figures, as rows of a Markdown table, each beside the same helper on a bare pair of pipes.
-//   supervise-bench [--quick]
+//   supervise-bench [--quick] [--only SECTION]...    sections: calls scheduled respawn holds flood
 #include "holdfast/supervisor.hpp"
+#include "stage/pairs.hpp"
 #include "stage/placing.hpp"
 #include "stage/stage.hpp"
+#include "stage/words.hpp"
 
 #include "harness/pidfd.hpp"
 
@@ -11,6 +13,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <unistd.h>
 
@@ -94,8 +97,8 @@ double resident_kb() {
     give_up("no memory figures");
 }
 
-// In blocks, so that what else the machine does meets both alike.
-void measure_round_trip(int rounds) {
+// Each block of 500 gives one figure, so that a pair is two blocks within milliseconds.
+void measure_round_trip(const Run& run, int rounds) {
     const harness::HoldfastHome home;
     Supervisor supervisor = make_supervisor(home);
     Hold hold = take(supervisor, spec_of(home));
@@ -103,25 +106,27 @@ void measure_round_trip(int rounds) {
     const pid_t helper = std::atoi(ask(hold, "pid", "{}").json.c_str());
     for (const Placing placing : placings()) {
         const Placed placed(placing, {helper, bare.pid()});
-        std::vector<double> ours, base;
-        for (int block = 0; block < rounds; ++block) {
-            const bool warm = block > 0;
+        const auto block = [](const std::function<void()>& round_trip, double share) {
+            std::vector<double> trips;
             for (int i = 0; i < 500; ++i) {
                 const double begin = now_ms();
-                bare.echo();
-                if (warm)
-                    base.push_back((now_ms() - begin) * us);
+                round_trip();
+                trips.push_back((now_ms() - begin) * us);
             }
-            for (int i = 0; i < 500; ++i) {
-                const double begin = now_ms();
-                ask(hold, "echo", R"({"text":"hello"})");
-                if (warm)
-                    ours.push_back((now_ms() - begin) * us);
-            }
-        }
-        row("request round trip, " + words_of(placing) + ", p50; beside a bare pair of pipes",
-            quantile(ours, 0.5), quantile(base, 0.5), "µs", "at most 15 µs more");
-        row("the same, p90", quantile(ours, 0.9), quantile(base, 0.9), "µs", "");
+            return quantile(trips, share);
+        };
+        const auto ours = [&] { ask(hold, "echo", R"({"text":"hello"})"); };
+        const auto base = [&] { bare.echo(); };
+        const std::string name = "request round trip, " + words_of(placing);
+        for (const auto& [share, what] : {std::pair(0.5, name + ", p50"), std::pair(0.9, name + ", p90")})
+            pair_row(
+                run,
+                {.what = what,
+                 .beside = "a bare pair of pipes",
+                 .unit = "µs",
+                 .more_at_most = share == 0.5 ? std::optional(15.0) : std::nullopt},
+                rounds, [&, share = share](const Programs&) { return block(ours, share); },
+                [&, share = share] { return block(base, share); });
     }
 }
 
@@ -139,33 +144,39 @@ void measure_scheduled(int pairs) {
     });
 }
 
-void measure_respawn(int rounds) {
+void measure_respawn(const Run& run, int rounds) {
     const harness::HoldfastHome home;
     Supervisor supervisor = make_supervisor(home);
     Hold hold = take(supervisor, spec_of(home));
-    std::vector<double> ours, base;
-    for (int i = 0; i < rounds; ++i) {
+    const auto ours = [&](const Programs&) {
         const pid_t pid = std::atoi(ask(hold, "pid", "{}").json.c_str());
         auto process = harness::open_pidfd(pid);
         if (!process)
             give_up("the helper is not there");
-        double begin = now_ms();
+        const double begin = now_ms();
         harness::pidfd_signal(process->get(), SIGKILL);
         if (!harness::wait_pidfd(process->get(), harness::Deadline::in(patience)))
             give_up("the helper does not end");
         ask(hold, "echo", "{}");
-        ours.push_back(now_ms() - begin);
+        return now_ms() - begin;
+    };
+    const auto bare = [&] {
         Bare old(home);
         old.echo();
-        begin = now_ms();
+        const double begin = now_ms();
         old.kill();
         Bare fresh(home);
         fresh.echo();
-        base.push_back(now_ms() - begin);
+        const double took = now_ms() - begin;
         fresh.kill();
-    }
-    row("kill -9 to the first answer of the replacement, p50; beside kill, bare start, first answer",
-        quantile(ours, 0.5), quantile(base, 0.5), "ms", "at most 2 ms more");
+        return took;
+    };
+    pair_row(run,
+             {.what = "kill -9 to the first answer of the replacement",
+              .beside = "kill, bare start, first answer",
+              .unit = "ms",
+              .more_at_most = 2},
+             rounds, ours, bare);
 }
 
 void measure_holds(int count) {
@@ -186,8 +197,8 @@ void measure_holds(int count) {
     // Its own record of times is not what a hold costs.
     const double figures = static_cast<double>(each.capacity() * sizeof(double)) / 1024;
     const double grown = resident_kb() - memory - figures;
-    row("hold on a live helper, p50", quantile(each, 0.5), -1, "µs", "under 5 µs");
-    row("memory of one more hold", grown * 1024 / count, -1, "bytes", "under 4096 bytes");
+    value_row("hold on a live helper, p50", quantile(each, 0.5), "µs", 5);
+    value_row("memory of one more hold", grown * 1024 / count, "bytes", 4096);
 }
 
 void measure_in_flight() {
@@ -231,12 +242,20 @@ void measure_in_flight() {
 
 int main(int argc, char** argv) {
     using namespace holdfast::bench;
-    const bool quick = argc > 1 && std::string(argv[1]) == "--quick";
-    std::puts("| what | holdfast | baseline | ratio | target |\n|---|---|---|---|---|");
-    measure_round_trip(quick ? 5 : 41);
-    measure_scheduled(quick ? 5 : 40);
-    measure_respawn(quick ? 10 : 100);
-    measure_holds(quick ? 5'000 : 20'000);
-    measure_in_flight();
+    const Given given = read_words(argc, argv, {"calls", "scheduled", "respawn", "holds", "flood"}, {});
+    if (given.run.other)
+        give_up("the library is part of this program, so there is no other commit to measure");
+    const bool quick = given.quick;
+    pair_head(given.run);
+    if (given.wants("calls"))
+        measure_round_trip(given.run, quick ? 5 : 40);
+    if (given.wants("scheduled"))
+        measure_scheduled(quick ? 5 : 40);
+    if (given.wants("respawn"))
+        measure_respawn(given.run, quick ? 10 : 100);
+    if (given.wants("holds"))
+        measure_holds(quick ? 5'000 : 20'000);
+    if (given.wants("flood"))
+        measure_in_flight();
     return 0;
 }

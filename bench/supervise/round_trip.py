@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from typing import Callable, Dict, List, Tuple
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stage"))
+from pairs import pair_row, quantile  # noqa: E402
 
 ALL = sorted(os.sched_getaffinity(0))
 PLACINGS = [("both ends on one processor", ALL[:1], ALL[:1])]
@@ -62,25 +64,25 @@ def main(helper: str, blocks: int) -> None:
                 figures: "Dict[Tuple[str, str], List[float]]" = {}
 
                 def measure(who: str, where: str, one: "Callable[[int], None]", warm: bool) -> None:
+                    """Each block gives one figure, so that a pair is two blocks within milliseconds."""
                     os.sched_setaffinity(0, caller)  # this thread alone
+                    trips = []
                     for number in range(500):
                         begin = time.perf_counter_ns()
                         one(number)
-                        if warm:
-                            figures.setdefault((who, where), []).append((time.perf_counter_ns() - begin) / 1000)
+                        trips.append((time.perf_counter_ns() - begin) / 1000)
+                    if warm:
+                        figures.setdefault((who, where), []).append(quantile(trips, 0.5))
                     os.sched_setaffinity(0, ALL)
 
-                for block in range(blocks):
+                for block in range(blocks + 1):
                     for where, run in (("the main thread", on_main), ("another thread", on_another)):
-                        for who, one in (("bare", bare_echo), ("ours", ask)):
+                        pair = (("bare", bare_echo), ("ours", ask))
+                        for who, one in pair if block % 2 else reversed(pair):
                             run(lambda: measure(who, where, one, block > 0))  # noqa: B023 - it is run here
                 for where in ("the main thread", "another thread"):
-                    ours = statistics.median(figures["ours", where])
-                    base = statistics.median(figures["bare", where])
-                    print(
-                        f"| Python: request round trip on {where}, {words}, p50; beside bare pipes | {ours:.2f} µs "
-                        f"| {base:.2f} µs | {ours / base:.2f} | at most 60 µs more |"
-                    )
+                    pair_row(f"Python: request round trip on {where}, {words}, p50", "bare pipes", "µs",
+                             figures["ours", where], figures["bare", where], more_at_most=60)
         bare.stdin.close()
         out.close()
         bare.stdout.close()

@@ -45,7 +45,7 @@ namespace holdfast {
 using Generation = std::uint64_t; // of a helper; 1 is its first start
 
 namespace supervise {
-class Helper;
+class Conversation;
 class Core;
 class CallState;
 class SessionState;
@@ -255,7 +255,7 @@ using SessionOpen = std::function<Result<void>(Session& on)>;
 // Proof that the helper is wanted. Move-only.
 class Hold {
 public:
-    explicit Hold(std::shared_ptr<supervise::Helper> helper, std::uint64_t tag) noexcept;
+    explicit Hold(std::shared_ptr<supervise::Conversation> helper, std::uint64_t tag) noexcept;
     Hold(Hold&&) noexcept;
     Hold& operator=(Hold&&) noexcept;
     Hold(const Hold&) = delete;
@@ -301,7 +301,7 @@ public:
 private:
     Result<std::shared_ptr<supervise::CallState>>
     make_call(std::string_view method, std::string_view params_json, const RequestOptions& options);
-    std::shared_ptr<supervise::Helper> helper_;
+    std::shared_ptr<supervise::Conversation> helper_;
     std::uint64_t tag_ = 0;
 };
 

@@ -14,24 +14,39 @@ struct Range {
 };
 
 // Each of these steers a terminal, changes the order in which text is shown, or shows nothing at all, so that
-// two different names look the same. Sorted.
+// two different names look the same: what Unicode calls "default ignorable", and controls. Sorted.
 constexpr std::array unprintable = {
     Range{0x00, 0x1f},       // C0
     Range{0x7f, 0x9f},       // DEL, and C1 with the one-character CSI and OSC
     Range{0xad, 0xad},       // soft hyphen
+    Range{0x34f, 0x34f},     // combining grapheme joiner
     Range{0x61c, 0x61c},     // Arabic letter mark
-    Range{0x180e, 0x180e},   // Mongolian vowel separator
+    Range{0x115f, 0x1160},   // Hangul fillers
+    Range{0x17b4, 0x17b5},   // Khmer inherent vowels
+    Range{0x180b, 0x180f},   // Mongolian variation selectors and vowel separator
     Range{0x200b, 0x200f},   // zero-width space and joiners, marks of direction
     Range{0x2028, 0x202e},   // line and paragraph separator, bidirectional embeddings and overrides
     Range{0x2060, 0x206f},   // word joiner, invisible operators, bidirectional isolates
+    Range{0x3164, 0x3164},   // Hangul filler
+    Range{0xfe00, 0xfe0f},   // variation selectors; see is_with_its_selector()
     Range{0xfeff, 0xfeff},   // zero-width no-break space
-    Range{0xfff9, 0xfffb},   // interlinear annotation
-    Range{0xe0000, 0xe007f}, // tags
+    Range{0xffa0, 0xffa0},   // half-width Hangul filler
+    Range{0xfff0, 0xfffb},   // unassigned, interlinear annotation
+    Range{0x1bca0, 0x1bca3}, // shorthand format controls
+    Range{0x1d173, 0x1d17a}, // musical format controls
+    Range{0xe0000, 0xe0fff}, // tags, variation selectors
 };
 
 bool is_unprintable(char32_t code) {
     const auto* range = std::ranges::upper_bound(unprintable, code, {}, &Range::first);
     return range != unprintable.begin() && code <= std::prev(range)->last;
+}
+
+// U+FE0E and U+FE0F choose between the two looks of a symbol. Much text has them behind its emoji, where they
+// disguise nothing; behind a letter they would.
+bool is_with_its_selector(char32_t code, std::string_view behind) {
+    constexpr char32_t first_symbol = 0x2000;
+    return code >= first_symbol && (behind.starts_with("\xEF\xB8\x8E") || behind.starts_with("\xEF\xB8\x8F"));
 }
 
 // The bytes at the start of `text` that are shown as they are. Nearly all text is plain ASCII.
@@ -66,7 +81,10 @@ Character first_character(std::string_view text) {
     char32_t code = static_cast<unsigned char>(text[0]) & lead_bits[length];
     for (std::size_t at = 1; at < length; ++at)
         code = code << 6 | (static_cast<unsigned char>(text[at]) & 0x3fU);
-    return {.length = length, .code = code, .printable = !is_unprintable(code), .valid = true};
+    const bool is_printable = !is_unprintable(code);
+    if (is_printable && is_with_its_selector(code, text.substr(length)))
+        length += 3;
+    return {.length = length, .code = code, .printable = is_printable, .valid = true};
 }
 
 std::size_t utf8_length(std::string_view text) {

@@ -20,7 +20,7 @@ std::string printable_lines(std::string_view text);
 std::string printable_json(std::string_view text);
 
 struct Character {
-    std::size_t length = 1; // bytes
+    std::size_t length = 1; // bytes, with those of the selector that chooses the look of a symbol
     char32_t code = 0;      // of an invalid byte its value
     bool printable = false;
     bool valid = false;

@@ -8,15 +8,6 @@ using namespace holdfast::capi;
 
 namespace {
 
-RequestOptions request_options(int64_t timeout_ms, unsigned flags, uint64_t only) {
-    RequestOptions out;
-    out.timeout = timeout(timeout_ms);
-    out.idempotent = (flags & HF_IDEMPOTENT) != 0;
-    out.only = only;
-    out.passed_on = (flags & HF_PASSED_ON) != 0;
-    return out;
-}
-
 hf_error give_reply(Result<Reply> result, hf_reply** out) {
     if (!result)
         return failed(result.error());

@@ -1,5 +1,6 @@
 #include "keep/control.hpp"
 
+#include "base/text.hpp"
 #include "sys/errors.hpp"
 
 #include <sys/socket.h>
@@ -8,6 +9,22 @@
 #include <charconv>
 
 namespace holdfast::keep {
+
+namespace {
+constexpr std::string_view protocol_option = "--protocol=";
+constexpr std::string_view control_option = "--control=";
+
+// Of "NAME=number"; empty when it is not of that form.
+std::optional<int> number_after(std::string_view name, std::string_view word) {
+    if (!word.starts_with(name))
+        return std::nullopt;
+    word.remove_prefix(name.size());
+    int out = 0;
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), out);
+    const bool whole = read.ec == std::errc{} && read.ptr == word.data() + word.size();
+    return whole ? std::optional(out) : std::nullopt;
+}
+} // namespace
 
 long Message::number(std::size_t index) const {
     long out = 0;
@@ -64,6 +81,34 @@ Control::State Control::receive(Message& message) const {
             return State::message;
         rest.remove_prefix(end + 1);
     }
+}
+
+std::string protocol_word() {
+    return base::cat(protocol_option, protocol_version);
+}
+
+std::string describe_other_protocol(int keeper, int library) {
+    const auto named = [](int version) {
+        return version == 0 ? std::string("an older one, without a number") : base::cat("version ", version);
+    };
+    return base::cat("holdfast-keep speaks ", named(keeper),
+                     " of the protocol between keeper and library, and the library speaks ", named(library),
+                     ": install both from the same release, or set HOLDFAST_KEEP to the holdfast-keep that "
+                     "came with the library");
+}
+
+int control_fd_in(const std::vector<std::string>& argv) {
+    for (std::size_t at = 1; at < argv.size() && argv[at] != "--"; ++at)
+        if (const auto fd = number_after(control_option, argv[at]))
+            return *fd;
+    return -1;
+}
+
+std::optional<int> other_protocol_in(const std::vector<std::string>& argv) {
+    if (control_fd_in(argv) < 0)
+        return std::nullopt;
+    const int library = argv.size() > 1 ? number_after(protocol_option, argv[1]).value_or(0) : 0;
+    return library == protocol_version ? std::nullopt : std::optional(library);
 }
 
 } // namespace holdfast::keep

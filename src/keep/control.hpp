@@ -1,5 +1,12 @@
 // The words between front (or host library) and keeper: one packet each on a SOCK_SEQPACKET pair, plain text
 // so that a trace can be read. The closing of the socket is a word too: the other side is dead.
+//
+// The format has one version: it stands for these words and for the command line of the keeper. A library and
+// the keeper that it starts may come from different releases, so both look, and both must have the very same
+// one; there is nothing to gain from a keeper of another release, which is installed with its library. The
+// library names its version in the first word of the command line, before anything starts; the keeper names
+// its own in `spawned`. `--protocol=N`, `--control=FD` and `refused` keep their form in all versions. The
+// front of `holdfast run` forks its keeper, which is then the same program: nothing to compare there.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -14,9 +21,11 @@
 
 namespace holdfast::keep {
 
+inline constexpr int protocol_version = 1;
+
 // To the keeper:   stop REASON | signal NUMBER [VALUE] | moved (the helper said something: it is not idle)
-// From the keeper: spawned PID CONTAINMENT | failed ERRNO | exited STATUS SIGNAL CPU_MS RSS_KB | restarting
-// COUNT DELAY_MS |
+// From the keeper: spawned PID CONTAINMENT PROTOCOL | refused TEXT | failed ERRNO | exited STATUS SIGNAL
+// CPU_MS RSS_KB | restarting COUNT DELAY_MS |
 //                  gave-up COUNT | stopping REASON | survivor PID | done
 struct Message {
     std::string word;
@@ -45,5 +54,16 @@ public:
 private:
     sys::Fd fd_;
 };
+
+// The first word of a keeper's command line, after its name.
+std::string protocol_word();
+// The number of the control socket in a keeper's command line of any version; -1 when there is none.
+int control_fd_in(const std::vector<std::string>& argv);
+// In the keeper, before the rest of the command line is read: the version of the library that wrote it, when
+// it is another than ours; 0 stands for one before the first. Nothing when it is ours, or when a person has
+// typed the command line, who passes no control socket.
+std::optional<int> other_protocol_in(const std::vector<std::string>& argv);
+// For people: both versions and the way out.
+std::string describe_other_protocol(int keeper, int library);
 
 } // namespace holdfast::keep

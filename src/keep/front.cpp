@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "core/front_signals.hpp"
 #include "ending/by_cgroup.hpp"
+#include "slot/blocked.hpp"
 #include "slot/ownership.hpp"
 
 #include <fcntl.h>
@@ -133,7 +134,7 @@ FrontResult Front::run() {
             break;
         if (ending_.given_up()) {
             for (const auto& [pid, command] : tree_.survivors())
-                result_.survivors.push_back(base::cat("process ", pid, " (", command, ")"));
+                result_.survivors.push_back(slot::leftovers_for_people({{.pid = pid, .command = command}}));
             break;
         }
     }

@@ -4,6 +4,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "slot/blocked.hpp"
 #include "slot/ownership.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
@@ -153,8 +154,8 @@ void Front::hear(const Message& message) {
         }
     } else if (message.word == "survivor") {
         auto pid = static_cast<pid_t>(message.number(0));
-        result_.survivors.push_back(
-            base::cat("process ", pid, " (", base::printable(sys::command_line_for_people(pid)), ")"));
+        result_.survivors.push_back(slot::leftovers_for_people(
+            {{.pid = pid, .command = base::printable(sys::command_line_for_people(pid))}}));
     } else if (message.word == "done") {
         keeper_done_ = true;
     }

@@ -172,13 +172,19 @@ int run_keeper(const KeeperOptions& options) {
 
 int keeper_main(int argc, char** argv) {
     const std::vector<std::string> words(argv, argv + argc);
-    const auto options = parse_keeper_argv(words);
-    if (options)
-        return run_keeper(*options);
-    std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(options.error().message).c_str());
-    // Whoever has started us may have given our stderr to nobody.
+    std::string refusal;
+    if (const auto other = other_protocol_in(words)) {
+        refusal = describe_other_protocol(protocol_version, *other);
+    } else {
+        const auto options = parse_keeper_argv(words);
+        if (options)
+            return run_keeper(*options);
+        refusal = options.error().message;
+    }
+    std::fprintf(stderr, "holdfast-keep: %s\n", base::printable(refusal).c_str());
+    // The stderr of a keeper may lead nowhere: its library hears the reason on the control socket.
     if (const int control = control_fd_in(words); control > 2)
-        Control(sys::Fd(control)).send(base::cat("refused ", options.error().message));
+        Control(sys::Fd(control)).send(base::cat("refused ", refusal));
     return exit_usage;
 }
 

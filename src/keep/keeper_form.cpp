@@ -2,6 +2,7 @@
 #include "keep/keeper_options.hpp"
 
 #include "base/text.hpp"
+#include "keep/control.hpp"
 
 #include <charconv>
 #include <concepts>
@@ -97,8 +98,7 @@ void write(Words& words, std::string_view name, const std::vector<T>& values) {
         say(words, name, text_of(value));
 }
 
-// All options of the form, in its order, and whether each is said: otherwise it has its default. `--form`
-// stands before them.
+// All options of the form, in its order, and whether each is said: otherwise it has its default.
 template <class O, class Visit>
 void each_option(O& o, Visit visit) {
     const bool restarts = o.restart != Restart::never;
@@ -148,24 +148,10 @@ Result<void> read_word(Options& options, std::string_view word) {
     return out;
 }
 
-Result<void> check_form(const Words& argv) {
-    const auto [name, value] = parts_of(argv.size() > 1 ? argv[1] : std::string_view());
-    if (name != "form")
-        return fail(Errc::invalid_argument, "holdfast-keep is started by `holdfast run` and by the library, "
-                                            "not by hand; see `holdfast run --help`");
-    if (value != std::to_string(keeper_form))
-        return fail(Errc::unsupported,
-                    base::cat("this holdfast-keep (", HOLDFAST_VERSION, ") reads its options in form ",
-                              keeper_form, ", and they are in form ", value,
-                              ". Install the library and holdfast-keep of one release"));
-    return {};
-}
-
 } // namespace
 
 std::vector<std::string> to_argv(const KeeperOptions& options) {
-    Words out{"holdfast-keep"};
-    write(out, "form", keeper_form);
+    Words out{"holdfast-keep", protocol_word()};
     each_option(options, [&out](std::string_view option, const auto& value, bool is_said) {
         if (is_said)
             write(out, option, value);
@@ -176,8 +162,9 @@ std::vector<std::string> to_argv(const KeeperOptions& options) {
 }
 
 Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
-    if (auto ok = check_form(argv); !ok)
-        return std::unexpected(ok.error());
+    if (argv.size() < 2 || argv[1] != protocol_word())
+        return fail(Errc::invalid_argument, "holdfast-keep is started by `holdfast run` and by the library, "
+                                            "not by hand; see `holdfast run --help`");
     KeeperOptions out;
     std::size_t at = 2;
     for (; at < argv.size() && argv[at] != "--"; ++at)
@@ -186,14 +173,6 @@ Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv) {
     if (at + 1 >= argv.size() || out.id.empty() || out.control_fd < 0)
         return fail(Errc::invalid_argument, "the keeper's options lack an id, a control socket or a command");
     out.command.assign(argv.begin() + static_cast<std::ptrdiff_t>(at) + 1, argv.end());
-    return out;
-}
-
-int control_fd_in(const std::vector<std::string>& argv) {
-    int out = -1;
-    if (argv.size() > 2)
-        if (const auto [name, value] = parts_of(argv[2]); name == "control")
-            (void)read(out, name, value);
     return out;
 }
 

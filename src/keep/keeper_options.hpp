@@ -51,18 +51,12 @@ struct KeeperOptions : KeepPolicy {
     bool is_fork = false; // the keeper is a fork of the front, and has its command line; not serialized
 };
 
-// The version of the form. It changes with every change of an option. A keeper that passed over an option
-// would keep the helper in another way than was asked, so it reads its own version and no other. In every
-// version `--form` is the first word and `--control` the second: by them a keeper can tell its host why it
-// refuses.
-inline constexpr int keeper_form = 1;
-
-// "holdfast-keep --form=1 --control=N ... -- COMMAND"
+// The form changes with every change of an option, and with it protocol_version (keep/control.hpp), which is
+// its first word. A keeper that passed over an option would keep the helper in another way than was asked, so
+// it reads its own version and no other. "holdfast-keep --protocol=1 --control=N ... -- COMMAND"
 std::vector<std::string> to_argv(const KeeperOptions& options);
-// Errors: unsupported (another version), invalid_argument.
+// Error: invalid_argument. The caller has asked other_protocol_in() before.
 Result<KeeperOptions> parse_keeper_argv(const std::vector<std::string>& argv);
-// The number of the control socket, also from a form of another version; -1 when there is none.
-int control_fd_in(const std::vector<std::string>& argv);
 
 Result<Containment> parse_containment(std::string_view text);
 std::string_view name_of(Containment containment) noexcept;

@@ -74,7 +74,8 @@ bool Keeper::start() {
                             cgroup_ ? std::string_view("cgroup")
                                     : name_of(options_.containment == Containment::pid_namespace
                                                   ? Containment::pid_namespace
-                                                  : Containment::plain)));
+                                                  : Containment::plain),
+                            ' ', protocol_version));
     return true;
 }
 

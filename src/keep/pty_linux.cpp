@@ -1,9 +1,8 @@
 #include "keep/pty.hpp"
 
-#include "sys/errors.hpp"
+#include "sys/pty.hpp"
 #include "sys/signals.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -45,14 +44,10 @@ Pty::~Pty() {
 }
 
 Result<Pty> Pty::open() {
-    sys::Fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-    if (!master || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0)
-        return sys::fail_sys("open a pseudo-terminal");
-    sys::Fd slave(::ioctl(master.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-    if (!slave)
-        return sys::fail_sys("open a pseudo-terminal");
-    ::fcntl(master.get(), F_SETFL, O_NONBLOCK);
-    return Pty(std::move(master), std::move(slave));
+    auto pair = sys::open_pty();
+    if (!pair)
+        return std::unexpected(pair.error());
+    return Pty(std::move(pair->master), std::move(pair->slave));
 }
 
 bool Pty::copy_window_size() const {
@@ -100,19 +95,9 @@ void Pty::read_host() {
     to_helper_.put({buffer.data(), static_cast<std::size_t>(n)});
 }
 
-// A terminal has no end, only a character that says so, and that one only ends the line when there is one:
-// after half a line it takes a second to say that nothing follows. A helper that reads keys, not lines, gets
-// it once, like any other key.
 void Pty::end_input() {
     input_open_ = false;
-    constexpr char end_of_transmission = 4;
-    termios settings{};
-    const bool known = ::tcgetattr(master_.get(), &settings) == 0;
-    const bool by_lines = !known || (settings.c_lflag & ICANON) != 0;
-    const char end = known && by_lines && settings.c_cc[VEOF] != _POSIX_VDISABLE
-                         ? static_cast<char>(settings.c_cc[VEOF])
-                         : end_of_transmission;
-    to_helper_.put(std::string(line_open_ && by_lines ? 2 : 1, end));
+    to_helper_.put(sys::end_of_input(master_.get(), line_open_));
 }
 
 void Pty::read_helper() {

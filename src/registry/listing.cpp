@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -142,9 +143,12 @@ bool owner_started_keeper(const Helper& helper, const base::Identity& owner) {
            keeper.pid > 0 && keeper.pid_ns == owner.pid_ns && owner.start_ticks <= keeper.start_ticks;
 }
 
-// The helper behind an entry; nothing when it is over and history is not asked for.
-std::optional<Helper> look_at(const SlotLocation& location, const ListOptions& options) {
+// The helper behind an entry; nothing when it is over and history is not asked for. Error: not_permitted;
+// what may not be looked at is not "none".
+Result<std::optional<Helper>> look_at(const SlotLocation& location, const ListOptions& options) {
     auto sight = sys::LockFile::look(records::lock_path(location));
+    if (!sight && sight.error().code == Errc::not_permitted)
+        return std::unexpected(std::move(sight.error()));
     if (!sight || !sight->exists)
         return std::nullopt;
     bool free = !sight->owned && !sight->life_held;
@@ -180,10 +184,21 @@ Result<std::vector<Helper>> list_helpers(const std::string& directory, const Lis
     const std::vector<std::string>& names = *entries;
     Helpers seen(names.size());
     Processes processes;
+    std::mutex mutex;
+    std::optional<Error> denied;
     sys::in_parallel(names.size(), worth_threads, [&](std::size_t first, std::size_t last) {
-        for (; first < last; ++first)
-            seen[first] = look_at({.directory = directory, .name = names[first]}, options);
+        for (; first < last; ++first) {
+            auto helper = look_at({.directory = directory, .name = names[first]}, options);
+            if (helper) {
+                seen[first] = std::move(*helper);
+                continue;
+            }
+            const std::lock_guard lock(mutex);
+            denied = std::move(helper.error());
+        }
     });
+    if (denied)
+        return std::unexpected(std::move(*denied));
     if (options.measure && !names.empty())
         processes = all_processes(guards_with_known_parent(seen, options));
     std::vector<Helper> out;

@@ -103,8 +103,12 @@ std::string hidden_for_people(const SlotLocation& location, const std::vector<Lo
     }
     if (found.size() > most_shown)
         out += base::cat(", or one of ", found.size() - most_shown, " more");
-    return out + base::cat(". Root ends it with: ", sys::join_command({"holdfast", "stop", location.name,
-                                                                       "--slot-dir", location.directory}));
+    // Root ends what is of the slot's user, and names the rest: see is_of_the_slots_user().
+    const bool of_another =
+        std::ranges::any_of(found, [](const Candidate& one) { return sys::user_of(one.pid) != ::geteuid(); });
+    return out + base::cat(of_another ? ". Root is told which one it is by: " : ". Root ends it with: ",
+                           sys::join_command(
+                               {"holdfast", "stop", location.name, "--slot-dir", location.directory}));
 }
 
 } // namespace

@@ -115,11 +115,14 @@ Result<std::vector<SlotInfo>> list_slots(const std::string& directory) {
     while (const dirent* entry = ::readdir(dir.get())) {
         std::string_view file(entry->d_name);
         struct stat what{};
+        if (!file.ends_with(".lock") || !base::check_slot_name(file.substr(0, file.size() - 5)))
+            continue;
         // What is no plain file can be nobody's lock, whatever it is called.
-        if (file.ends_with(".lock") && base::check_slot_name(file.substr(0, file.size() - 5)) &&
-            ::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(what.st_mode))
-            names.emplace_back(file.substr(0, file.size() - 5));
+        if (::fstatat(::dirfd(dir.get()), entry->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0
+                ? S_ISREG(what.st_mode)
+                : errno == EACCES)
+            names.emplace_back(
+                file.substr(0, file.size() - 5)); // of what may not be looked at, query() says so
     }
     std::sort(names.begin(), names.end());
     for (std::string& name : names) {

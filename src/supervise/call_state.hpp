@@ -23,7 +23,7 @@ public:
     Generation only = 0;
     Answered answered;
     bool passed_on = false; // `answered` only passes the answer on
-    std::weak_ptr<Helper> helper;
+    std::weak_ptr<Conversation> helper;
 
     // Under the helper's lock.
     enum class Place { nowhere, waiting, sent, over };

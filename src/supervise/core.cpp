@@ -101,58 +101,37 @@ Result<std::shared_ptr<Core>> Core::create(const SupervisorOptions& options) {
         return std::unexpected(made.error());
     if (auto checked = sys::check_private_directory(places->helpers); !checked)
         return std::unexpected(checked.error());
-    auto made = std::make_shared<Core>(std::make_shared<Engine>(KeeperPlace{*program, *places}));
-    auto loop = Loop::start([weak = std::weak_ptr<Core>(made)](base::Moment now) {
-        const auto alive = weak.lock();
-        return alive ? alive->tick(now) : base::never;
-    });
+    auto loop = Loop::start();
     if (!loop)
         return std::unexpected(loop.error());
-    made->engine_->loop = std::move(*loop);
+    auto engine = std::make_shared<Engine>(KeeperPlace{*program, *places}, *loop);
     // What a double kill left behind earlier is ended beside the first start, not before it.
-    made->engine_->sweeper.post([directory = places->helpers] { slot::sweep(directory); });
-    return made;
+    engine->sweeper.post([directory = places->helpers] { slot::sweep(directory); });
+    return std::make_shared<Core>(std::move(*loop), std::move(engine));
 }
 
-Core::Core(std::shared_ptr<Engine> engine)
-    : engine_(std::move(engine)) {}
+Core::Core(std::shared_ptr<Loop> loop, std::shared_ptr<Engine> engine)
+    : loop_(std::move(loop))
+    , engine_(std::move(engine)) {}
 
 Core::~Core() {
     // The last reference may be dropped by a callback or by the loop's tick: then nothing can be waited for
     // here.
-    if (engine_->loop)
-        engine_->loop->stop();
+    loop_->stop();
     // Notifications and requests that nobody has begun with are of no use any more. Answers are: they are
     // told, if need be after this, by threads that own what they need. What runs has a moment to end.
     for (const auto& [key, helper] : helpers_)
         helper->drop_lanes();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    for (Workers* workers :
-         {&engine_->sweeper, &engine_->handlers, &engine_->notes, &engine_->passing, &engine_->answers})
+    for (Workers* workers : {&engine_->sweeper, &callbacks_->handlers, &callbacks_->notes,
+                             &callbacks_->passing, &callbacks_->answers})
         workers->finish(deadline);
-}
-
-base::Moment Core::tick(base::Moment now) {
-    std::vector<std::shared_ptr<Helper>> helpers;
-    {
-        const std::scoped_lock lock(mutex_);
-        for (const auto& [key, helper] : helpers_)
-            helpers.push_back(helper);
-    }
-    base::Moment due = base::never;
-    for (const auto& helper : helpers)
-        due = std::min(due, helper->tick(now));
-    if (!helpers.empty()) {
-        const std::scoped_lock lock(engine_->rest_mutex);
-        engine_->rest_changed.notify_all();
-    }
-    return due;
 }
 
 void Core::forget_some() {
     if (helpers_.size() <= remembered_helpers)
         return;
-    std::erase_if(helpers_, [](const auto& entry) { return entry.second->is_forgettable(); });
+    std::erase_if(helpers_, [](const auto& entry) { return entry.second->process().is_forgettable(); });
 }
 
 Result<Hold> Core::hold(const HelperSpec& spec) {
@@ -160,7 +139,7 @@ Result<Hold> Core::hold(const HelperSpec& spec) {
     if (auto checked = check(spec); !checked)
         return std::unexpected(checked.error());
     std::string key = key_of(spec);
-    std::shared_ptr<Helper> helper;
+    std::shared_ptr<Conversation> helper;
     {
         const std::scoped_lock lock(mutex_);
         if (shut_)
@@ -169,7 +148,7 @@ Result<Hold> Core::hold(const HelperSpec& spec) {
             helper = at->second;
         } else {
             forget_some();
-            helper = std::make_shared<Helper>(key, spec, engine_);
+            helper = std::make_shared<Conversation>(key, spec, engine_, callbacks_);
             helpers_.emplace(std::move(key), helper);
         }
         // Under the lock, so that it is not forgotten in between.
@@ -182,11 +161,12 @@ Result<Hold> Core::hold(const HelperSpec& spec) {
 
 bool Core::at_rest() const {
     const std::scoped_lock lock(mutex_);
-    return std::ranges::all_of(helpers_, [](const auto& entry) { return entry.second->is_closed(); });
+    return std::ranges::all_of(helpers_,
+                               [](const auto& entry) { return entry.second->process().is_closed(); });
 }
 
 Result<void> Core::shutdown(std::optional<Millis> at_most) {
-    std::vector<std::shared_ptr<Helper>> helpers;
+    std::vector<std::shared_ptr<Conversation>> helpers;
     {
         const std::scoped_lock lock(mutex_);
         shut_ = true;
@@ -194,8 +174,8 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
             helpers.push_back(helper);
     }
     for (const auto& helper : helpers)
-        helper->shutdown();
-    if (engine_->loop->on_own_thread())
+        helper->process().shutdown();
+    if (loop_->on_own_thread())
         return {}; // it goes on by itself
     const base::Moment due = at_most ? base::after(now_moment(), *at_most) : base::never;
     for (;;) {
@@ -211,7 +191,7 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
             lock.unlock();
             std::string left;
             for (const auto& helper : helpers)
-                if (const std::string named = helper->still_ending(); !named.empty())
+                if (const std::string named = helper->process().still_ending(); !named.empty())
                     left += base::cat(left.empty() ? "" : ", ", named);
             return fail(Errc::timed_out, left.empty() ? "helpers are still ending"
                                                       : base::cat("helpers are still ending: ", left));
@@ -222,7 +202,7 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
     }
     std::string left;
     for (const auto& helper : helpers)
-        if (const std::string named = helper->survivors(); !named.empty())
+        if (const std::string named = helper->process().survivors(); !named.empty())
             left += base::cat(left.empty() ? "" : ", ", named);
     if (!left.empty())
         return fail(Errc::survivors, base::cat("could not be ended: ", left));
@@ -230,7 +210,7 @@ Result<void> Core::shutdown(std::optional<Millis> at_most) {
 }
 
 std::vector<std::pair<std::string, HelperStatus>> Core::status() const {
-    std::vector<std::shared_ptr<Helper>> helpers;
+    std::vector<std::shared_ptr<Conversation>> helpers;
     {
         const std::scoped_lock lock(mutex_);
         for (const auto& [key, helper] : helpers_)

@@ -1,8 +1,8 @@
 // The supervisor behind the public face: the helpers by their keys.
 #pragma once
 
-#include "supervise/engine.hpp"
-#include "supervise/helper.hpp"
+#include "supervise/conversation.hpp"
+#include "supervise/loop.hpp"
 
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ Result<void> check(const HelperSpec& spec);
 class Core {
 public:
     static Result<std::shared_ptr<Core>> create(const SupervisorOptions& options);
-    explicit Core(std::shared_ptr<Engine> engine);
+    Core(std::shared_ptr<Loop> loop, std::shared_ptr<Engine> engine);
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
     ~Core();
@@ -30,14 +30,15 @@ public:
     [[nodiscard]] bool is_fork() const noexcept { return depth_ != sys::fork_depth(); }
 
 private:
-    base::Moment tick(base::Moment now);
     void forget_some(); // under the lock
     [[nodiscard]] bool at_rest() const;
 
+    std::shared_ptr<Loop> loop_;
     std::shared_ptr<Engine> engine_;
+    std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
     std::uint64_t depth_ = sys::fork_depth();
     mutable std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<Helper>, std::less<>> helpers_;
+    std::map<std::string, std::shared_ptr<Conversation>, std::less<>> helpers_;
     bool shut_ = false;
 };
 

@@ -23,7 +23,7 @@ std::unexpected<Error> moved_away() {
     return fail(Errc::closed, "this hold was moved away");
 }
 
-bool in_fork(const supervise::Helper& helper) {
+bool in_fork(const supervise::Conversation& helper) {
     return helper.is_fork();
 }
 
@@ -35,7 +35,7 @@ void leave_in_fork(T& owner) noexcept {
 }
 
 // Released, or dropped: in a fork neither means anything.
-void let_go(const std::shared_ptr<supervise::Helper>& helper, std::uint64_t tag) noexcept {
+void let_go(const std::shared_ptr<supervise::Conversation>& helper, std::uint64_t tag) noexcept {
     if (helper && !in_fork(*helper))
         helper->release(tag);
 }
@@ -105,13 +105,13 @@ Result<void> answer(supervise::IncomingState* state, Send send) {
 } // namespace
 
 Result<void> IncomingRequest::reply(std::string_view result_json) {
-    return answer(state_.get(), [&](supervise::Helper& helper) {
+    return answer(state_.get(), [&](supervise::Conversation& helper) {
         return helper.reply(state_->generation, state_->hold, state_->request, result_json);
     });
 }
 
 Result<void> IncomingRequest::reply_error(int code, std::string_view message, std::string_view data_json) {
-    return answer(state_.get(), [&](supervise::Helper& helper) {
+    return answer(state_.get(), [&](supervise::Conversation& helper) {
         return helper.reply_error(state_->generation, state_->hold, state_->request, code, message,
                                   data_json);
     });
@@ -185,7 +185,7 @@ void PendingCall::cancel() noexcept {
         helper->cancel(state_);
 }
 
-Hold::Hold(std::shared_ptr<supervise::Helper> helper, std::uint64_t tag) noexcept
+Hold::Hold(std::shared_ptr<supervise::Conversation> helper, std::uint64_t tag) noexcept
     : helper_(std::move(helper))
     , tag_(tag) {}
 Hold::Hold(Hold&&) noexcept = default;
@@ -215,7 +215,7 @@ Result<Generation> Hold::wait_ready(std::optional<Millis> at_most) {
         return moved_away();
     if (in_fork(*helper_))
         return forked();
-    return helper_->wait_ready(tag_, 0, due_in(at_most));
+    return helper_->process().wait_ready(tag_, 0, due_in(at_most));
 }
 
 Result<std::shared_ptr<supervise::CallState>>
@@ -303,7 +303,7 @@ Result<Generation> Hold::replace(Generation seen, std::optional<Millis> at_most)
         return moved_away();
     if (in_fork(*helper_))
         return forked();
-    return helper_->replace(tag_, seen, due_in(at_most));
+    return helper_->process().replace(tag_, seen, due_in(at_most));
 }
 
 Result<void> Hold::retry() {
@@ -311,7 +311,7 @@ Result<void> Hold::retry() {
         return moved_away();
     if (in_fork(*helper_))
         return forked();
-    return helper_->retry(tag_);
+    return helper_->process().retry(tag_);
 }
 
 HelperStatus Hold::status() const {

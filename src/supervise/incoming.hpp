@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rpc/peer.hpp"
-#include "supervise/helper.hpp"
+#include "supervise/conversation.hpp"
 
 #include <atomic>
 #include <memory>
@@ -12,7 +12,7 @@
 namespace holdfast::supervise {
 
 struct IncomingState {
-    IncomingState(std::weak_ptr<Helper> asker, Generation of, rpc::HoldTag server, rpc::RequestId id,
+    IncomingState(std::weak_ptr<Conversation> asker, Generation of, rpc::HoldTag server, rpc::RequestId id,
                   std::string name, std::string raw_params)
         : helper(std::move(asker))
         , generation(of)
@@ -21,7 +21,7 @@ struct IncomingState {
         , method(std::move(name))
         , params(std::move(raw_params)) {}
 
-    const std::weak_ptr<Helper> helper;
+    const std::weak_ptr<Conversation> helper;
     const Generation generation;
     const rpc::HoldTag hold;
     const rpc::RequestId request;
@@ -32,11 +32,11 @@ struct IncomingState {
 };
 
 struct RegistrationState {
-    RegistrationState(std::weak_ptr<Helper> of, rpc::RegistrationId number)
+    RegistrationState(std::weak_ptr<Conversation> of, rpc::RegistrationId number)
         : helper(std::move(of))
         , id(number) {}
 
-    const std::weak_ptr<Helper> helper;
+    const std::weak_ptr<Conversation> helper;
     std::atomic<rpc::RegistrationId> id; // 0: ended, or left to its hold
 };
 

@@ -16,36 +16,26 @@
 #include <cerrno>
 #include <csignal>
 #include <string_view>
+#include <utility>
 
 namespace holdfast::supervise {
 
 namespace {
 
-std::string_view name_part(std::string_view variable) {
-    return variable.substr(0, variable.find('='));
-}
-
-void set_variable(std::vector<std::string>& environment, std::string variable) {
-    std::erase_if(environment, [&](const std::string& one) { return name_part(one) == name_part(variable); });
-    environment.push_back(std::move(variable));
-}
-
-std::vector<std::string> environment_of(const HelperSpec& spec, const std::string& notify_address,
+std::vector<std::string> environment_of(const ProcessSpec& spec, const std::string& notify_address,
                                         const std::string& id) {
-    std::vector<std::string> out = spec.environment.value_or(std::vector<std::string>{});
-    for (const std::string& variable : spec.extra_environment)
-        set_variable(out, variable);
-    // A service manager above the host is not the helper's to talk to.
+    std::vector<std::string> out = spec.environment;
+    // A service manager above the host is not the process's to talk to.
     set_variable(out, base::cat("NOTIFY_SOCKET=", notify_address));
     set_variable(out, base::cat("HOLDFAST_ID=", id));
     return out;
 }
 
-Result<registry::Entry> make_entry(const HelperSpec& spec, const places::Places& places,
-                                   const std::string& label, std::uint64_t generation) {
+Result<registry::Entry> make_entry(const ProcessSpec& spec, const places::Places& places,
+                                   std::uint64_t generation) {
     base::HelperFacts facts;
     facts.restarts = static_cast<std::uint32_t>(generation - 1);
-    facts.label = label;
+    facts.label = label_of(spec);
     facts.stop_plan = spec.stop_plan;
     facts.host_pid = ::getpid();
     facts.host_command = sys::command_line_for_people(facts.host_pid);
@@ -53,7 +43,7 @@ Result<registry::Entry> make_entry(const HelperSpec& spec, const places::Places&
 }
 
 // The keeper starts in the helper's directory, so an error of that would look like one of the keeper.
-Result<void> check_directory(const HelperSpec& spec) {
+Result<void> check_directory(const ProcessSpec& spec) {
     if (spec.directory.empty())
         return {};
     struct stat found{};
@@ -83,16 +73,40 @@ KeptProcess::KeptProcess(registry::Entry entry, keep::Control control, sys::Noti
 
 KeptProcess::~KeptProcess() = default;
 
-Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, const KeeperPlace& place,
+Result<KeptProcess::Stdio> KeptProcess::make_stdio(const ProcessSpec& spec) {
+    Stdio out;
+    if (spec.terminal) {
+        auto pty = sys::open_pty();
+        if (!pty)
+            return std::unexpected(pty.error());
+        if (auto sized = sys::set_window_size(pty->master.get(), *spec.terminal); !sized)
+            return std::unexpected(sized.error());
+        out.output = std::move(pty->master);
+        out.slave = std::move(pty->slave);
+        return out;
+    }
+    auto input = sys::make_pipe();
+    auto output = sys::make_pipe();
+    if (!input || !output)
+        return std::unexpected(!input ? input.error() : output.error());
+    for (const int fd : {input->writing.get(), output->reading.get()})
+        if (auto changed = sys::set_nonblocking(fd); !changed)
+            return std::unexpected(changed.error());
+    out.input = std::move(input->writing);
+    out.output = std::move(output->reading);
+    out.child_input = std::move(input->reading);
+    out.child_output = std::move(output->writing);
+    return out;
+}
+
+Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const ProcessSpec& spec, const KeeperPlace& place,
                                                         std::uint64_t generation) {
     if (auto checked = check_directory(spec); !checked)
         return std::unexpected(checked.error());
-    const std::string& command = spec.command.front();
-    const std::string label = spec.label.empty() ? command.substr(command.rfind('/') + 1) : spec.label;
     auto plan = core::parse_stop_plan(spec.stop_plan);
     auto containment = keep::parse_containment(spec.containment);
     auto host = sys::PidFd::open(::getpid());
-    auto entry = make_entry(spec, place.places, label, generation);
+    auto entry = make_entry(spec, place.places, generation);
     if (!plan || !containment || !host || !entry)
         return std::unexpected(!plan          ? plan.error()
                                : !containment ? containment.error()
@@ -103,7 +117,7 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     options.plan = std::move(*plan);
     options.containment = *containment;
     options.command = spec.command;
-    if (spec.errors == HelperErrors::log) {
+    if (spec.errors == ErrorOutput::log && !spec.terminal) {
         auto path = registry::place_for_log(place.places, entry->id());
         if (!path)
             return std::unexpected(path.error());
@@ -117,13 +131,9 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     const sys::ForkShield::NoFork no_fork;
     auto control = keep::Control::make_pair();
     auto notify = sys::NotifySocket::open();
-    auto input = sys::make_pipe();
-    auto output = sys::make_pipe();
-    if (!control || !notify || !input || !output)
-        return std::unexpected(!control  ? control.error()
-                               : !notify ? notify.error()
-                               : !input  ? input.error()
-                                         : output.error());
+    auto stdio = make_stdio(spec);
+    if (!control || !notify || !stdio)
+        return std::unexpected(!control ? control.error() : !notify ? notify.error() : stdio.error());
     std::unique_ptr<KeptProcess> kept(
         new KeptProcess(std::move(*entry), std::move(control->first), std::move(*notify)));
 
@@ -131,12 +141,16 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     sys::SpawnSpec keeper;
     keeper.executable = place.program;
     keeper.directory = spec.directory;
-    keeper.fds = {{input->reading.get(), STDIN_FILENO}, {output->writing.get(), STDOUT_FILENO}};
     sys::Fd null;
-    if (spec.errors != HelperErrors::inherit) { // a log is instead of the host's stderr, not besides
-        null = sys::own_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    const bool own_errors = !spec.terminal && spec.errors == ErrorOutput::inherit;
+    if (spec.terminal || !own_errors)
+        null = sys::own_fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (spec.terminal)
+        keeper.fds = {{null.get(), STDIN_FILENO}, {null.get(), STDOUT_FILENO}};
+    else
+        keeper.fds = {{stdio->child_input.get(), STDIN_FILENO}, {stdio->child_output.get(), STDOUT_FILENO}};
+    if (!own_errors) // a log is instead of the host's stderr, not besides
         keeper.fds.emplace_back(null.get(), STDERR_FILENO);
-    }
     // Where none are free, numbers of the host's own: in the child it does not need them.
     int number = sys::free_numbers(keep::first_life_number, keep::most_given_descriptors)
                      .value_or(keep::first_life_number);
@@ -147,20 +161,21 @@ Result<std::unique_ptr<KeptProcess>> KeptProcess::start(const HelperSpec& spec, 
     options.life_fds.push_back(give(kept->entry_->ownership().life_fd()));
     options.control_fd = give(control->second.fd());
     options.host_fd = give(host->fd());
+    if (spec.terminal)
+        options.terminal_fd = give(stdio->slave.get());
     keeper.argv = keep::to_argv(options);
     keeper.env = environment_of(spec, kept->notify_.address(), kept->id_);
     auto started = sys::spawn(keeper);
     if (!started)
         return std::unexpected(started.error());
     kept->keeper_ = std::move(*started);
-    kept->input_ = std::move(input->writing);
-    kept->output_ = std::move(output->reading);
+    kept->terminal_ = spec.terminal.has_value();
+    kept->input_ = std::move(stdio->input);
+    kept->output_ = std::move(stdio->output);
     for (const int fd : {kept->input_.get(), kept->output_.get(), kept->control_.fd(), kept->notify_.fd(),
                          kept->keeper_.fd()})
-        kept->shield_.add(fd, no_fork);
-    for (const int fd : {kept->input_.get(), kept->output_.get()})
-        if (auto changed = sys::set_nonblocking(fd); !changed)
-            return std::unexpected(changed.error());
+        if (fd >= 0)
+            kept->shield_.add(fd, no_fork);
     return kept;
 }
 
@@ -177,7 +192,17 @@ void KeptProcess::kill_keeper() const {
     static_cast<void>(keeper_.signal(SIGKILL));
 }
 
+void KeptProcess::pass_on(int signal) const {
+    control_.send(base::cat("signal ", signal));
+}
+
 void KeptProcess::close_input() {
+    if (terminal_) {
+        // As after half a line: whether one is open only its writer knows.
+        if (!std::exchange(input_ended_, true))
+            static_cast<void>(sys::write_quietly(output_.get(), sys::end_of_input(output_.get(), true)));
+        return;
+    }
     if (!input_)
         return;
     shield_.forget(input_.get());

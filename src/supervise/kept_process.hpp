@@ -1,21 +1,23 @@
-// One generation of a helper as the kernel sees it: the keeper in front of it, the pipes to its stdio, its
-// entry in the registry, and what keeper and helper say (control socket, sd_notify).
+// One start of a process as the kernel sees it: the keeper in front of it, its stdio, its entry in the
+// registry, and what keeper and process say (control socket, sd_notify).
 //
 // Used by the loop's thread, except for what says otherwise. Destroying it while something runs makes the
 // keeper end the tree, because its control socket closes.
 #pragma once
 
 #include "base/notify_text.hpp"
-#include "holdfast/supervisor.hpp"
+#include "holdfast/values.hpp"
 #include "keep/control.hpp"
 #include "places/places.hpp"
 #include "registry/entry.hpp"
+#include "supervise/process_spec.hpp"
 #include "sys/fd.hpp"
 #include "sys/fork_shield.hpp"
 #include "sys/notify.hpp"
 #include "sys/pidfd.hpp"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,15 +37,16 @@ class KeptProcess {
 public:
     // The keeper runs when this returns; it will say `spawned` or `failed`. The spec says the whole
     // environment: the host's is not looked at here, since its own threads may be changing it.
-    static Result<std::unique_ptr<KeptProcess>> start(const HelperSpec& spec, const KeeperPlace& place,
+    static Result<std::unique_ptr<KeptProcess>> start(const ProcessSpec& spec, const KeeperPlace& place,
                                                       std::uint64_t generation);
     KeptProcess(const KeptProcess&) = delete;
     KeptProcess& operator=(const KeptProcess&) = delete;
     ~KeptProcess();
 
+    // The process's stdin, non-blocking; -1 once closed. The same as output_fd() when it has a terminal.
     [[nodiscard]] int input_fd() const noexcept {
-        return input_.get();
-    } // the helper's stdin, non-blocking; -1 once closed
+        return !terminal_ ? input_.get() : input_ended_ ? -1 : output_.get();
+    }
     [[nodiscard]] int output_fd() const noexcept { return output_.get(); }
     [[nodiscard]] int control_fd() const noexcept { return control_.fd(); }
     [[nodiscard]] int notify_fd() const noexcept { return notify_.fd(); }
@@ -56,6 +59,8 @@ public:
     void stop(std::string_view reason) const;
     [[nodiscard]] bool keeper_is_stopped() const;
     void kill_keeper() const;
+    void pass_on(int signal) const; // to the process
+    // It sees the end of its input: its pipe is closed, or its terminal says so.
     void close_input();
 
     keep::Control::State hear(keep::Message& message) const { return control_.receive(message); }
@@ -84,6 +89,14 @@ public:
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
 private:
+    struct Stdio {
+        sys::Fd input; // empty with a terminal
+        sys::Fd output;
+        sys::Fd child_input;
+        sys::Fd child_output;
+        sys::Fd slave; // of a terminal
+    };
+    static Result<Stdio> make_stdio(const ProcessSpec& spec);
     KeptProcess(registry::Entry entry, keep::Control control, sys::NotifySocket notify);
     void look_at_helper();
 
@@ -97,8 +110,10 @@ private:
     std::optional<sys::PidFd> helper_;
     std::atomic<bool> helper_gone_ = false; // it was before it could be looked at
     bool seen_at_once_ = false;             // so helper_ is not written any more; of the loop's thread
+    bool terminal_ = false;
+    bool input_ended_ = false; // of a terminal
     sys::Fd input_;
-    sys::Fd output_;
+    sys::Fd output_;         // a terminal's master takes the input, too
     sys::ForkShield shield_; // last, so that it goes first
 };
 

@@ -1,6 +1,5 @@
 #include "supervise/loop.hpp"
 
-#include "sys/clock.hpp"
 #include "sys/errors.hpp"
 #include "sys/signal_mask.hpp"
 
@@ -15,13 +14,34 @@
 
 namespace holdfast::supervise {
 
-base::Moment now_moment() noexcept {
-    return base::Moment{sys::boottime_ns()};
-}
+// One timer: its tick stands in the loop's list as long as it lives.
+class Loop::Alarm final : public EventLoop::Timer {
+public:
+    Alarm(std::shared_ptr<Loop> loop, std::shared_ptr<Tick> tick)
+        : loop_(std::move(loop))
+        , tick_(std::move(tick)) {
+        const std::scoped_lock lock(loop_->ticks_mutex_);
+        auto more = std::make_shared<Ticks>(*loop_->ticks_);
+        more->push_back(tick_);
+        loop_->ticks_ = std::move(more);
+    }
+    Alarm(const Alarm&) = delete;
+    Alarm& operator=(const Alarm&) = delete;
+    ~Alarm() override {
+        const std::scoped_lock lock(loop_->ticks_mutex_);
+        auto fewer = std::make_shared<Ticks>(*loop_->ticks_);
+        std::erase(*fewer, tick_);
+        loop_->ticks_ = std::move(fewer);
+    }
+    void by(base::Moment due) override { loop_->wake_by(due); }
 
-Result<std::shared_ptr<Loop>> Loop::start(Tick tick) {
+private:
+    const std::shared_ptr<Loop> loop_;
+    const std::shared_ptr<Tick> tick_;
+};
+
+Result<std::shared_ptr<Loop>> Loop::start() {
     std::shared_ptr<Loop> loop(new Loop);
-    loop->tick_ = std::move(tick);
     {
         const sys::ForkShield::NoFork no_fork;
         loop->epoll_ = sys::own_fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -78,6 +98,22 @@ void Loop::post(Task task) {
         interrupt();
 }
 
+std::unique_ptr<EventLoop::Timer> Loop::timer(Tick tick) {
+    return std::make_unique<Alarm>(shared_from_this(), std::make_shared<Tick>(std::move(tick)));
+}
+
+base::Moment Loop::tick_all(base::Moment now) {
+    std::shared_ptr<const Ticks> ticks;
+    {
+        const std::scoped_lock lock(ticks_mutex_);
+        ticks = ticks_;
+    }
+    base::Moment due = base::never;
+    for (const auto& tick : *ticks)
+        due = std::min(due, (*tick)(now));
+    return due;
+}
+
 void Loop::wake_by(base::Moment due) {
     std::int64_t known = wakes_at_.load();
     while (due.count() < known)
@@ -99,7 +135,7 @@ void Loop::unwatch(int fd) {
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Loop::change(int fd, std::uint32_t events) const {
+void Loop::change(int fd, std::uint32_t events) {
     epoll_event event{.events = events, .data = {.fd = fd}};
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
@@ -128,7 +164,7 @@ void Loop::run() {
         const base::Moment now = now_moment();
         if (wakes_at_.load() <= now.count())
             wakes_at_ = base::never.count();
-        std::int64_t due = tick_(now).count();
+        std::int64_t due = tick_all(now).count();
         std::int64_t known = wakes_at_.load();
         while (due < known && !wakes_at_.compare_exchange_weak(known, due)) {
         }

@@ -1,15 +1,14 @@
-// The one thread of a supervisor: it waits for descriptors, for the time, and for what other threads post to
-// it. Nothing it knows keeps a client alive: callbacks hold what they need weakly.
+// The event loop of a supervisor: one thread with an epoll. Nothing it knows keeps a client alive: callbacks
+// hold what they need weakly.
 #pragma once
 
-#include "base/moment.hpp"
 #include "holdfast/result.hpp"
+#include "supervise/event_loop.hpp"
 #include "sys/fd.hpp"
 #include "sys/fork_shield.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -18,52 +17,46 @@
 
 namespace holdfast::supervise {
 
-base::Moment now_moment() noexcept; // of the clock that all deadlines of a supervisor are on
-
-class Loop {
+class Loop final : public EventLoop, public std::enable_shared_from_this<Loop> {
 public:
-    using Ready = std::function<void(std::uint32_t events)>; // EPOLLIN, EPOLLOUT, EPOLLHUP, ...
-    using Task = std::function<void()>;
-    // What is due is done, and the next time is returned.
-    using Tick = std::function<base::Moment(base::Moment now)>;
-
     // Its thread keeps it alive while it runs, so whoever runs on that thread may drop everything else.
     // stop() it. Errors: no descriptor or no thread (EAGAIN) to be had.
-    static Result<std::shared_ptr<Loop>> start(Tick tick);
-    Loop(const Loop&) = delete;
-    Loop& operator=(const Loop&) = delete;
-    ~Loop();
+    static Result<std::shared_ptr<Loop>> start();
+    ~Loop() override;
 
-    // From any thread. What is posted runs on the loop's thread, in order; after stop() it is dropped.
-    void post(Task task);
-    // The loop will tick at `due` at the latest.
-    void wake_by(base::Moment due);
-    // No task or callback runs after this has returned (except the one that calls it).
-    void stop();
-    [[nodiscard]] bool on_own_thread() const noexcept {
+    void post(Task task) override;
+    // All ticks are called whenever the loop wakes up.
+    std::unique_ptr<Timer> timer(Tick tick) override;
+    [[nodiscard]] bool on_own_thread() const noexcept override {
         return own_id_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
+    void watch(int fd, std::uint32_t events, Ready ready) override;
+    void unwatch(int fd) override;
+    void change(int fd, std::uint32_t events) override; // at once
 
-    // On the loop's thread only. The descriptor must be unwatched before it is closed.
-    void watch(int fd, std::uint32_t events, Ready ready);
-    void unwatch(int fd);
-    // From any thread, for a watched descriptor.
-    void change(int fd, std::uint32_t events) const;
+    // From any thread. No task or callback runs after this has returned (except the one that calls it).
+    void stop();
 
 private:
+    class Alarm;
+    using Ticks = std::vector<std::shared_ptr<Tick>>;
+
     Loop() = default;
     void run();
     void run_tasks();
+    base::Moment tick_all(base::Moment now);
+    void wake_by(base::Moment due);
     void interrupt() const;
 
     sys::Fd epoll_;
     sys::Fd event_;
     sys::ForkShield shield_;
-    Tick tick_;
     std::atomic<bool> stopping_{false};
     std::atomic<std::int64_t> wakes_at_{0}; // when the loop will tick by itself
     std::mutex tasks_mutex_;
     std::vector<Task> tasks_;
+    std::mutex ticks_mutex_;
+    std::shared_ptr<const Ticks> ticks_ = std::make_shared<Ticks>(); // replaced, never changed
     // By descriptor; a round of events works on a copy of the shared pointer, so that a callback may unwatch
     // any.
     std::unordered_map<int, std::shared_ptr<Ready>> watched_;

@@ -1,6 +1,6 @@
 // Sessions: opened on each generation before their first request there.
 #include "base/text.hpp"
-#include "supervise/helper.hpp"
+#include "supervise/conversation.hpp"
 #include "supervise/session_state.hpp"
 
 #include <utility>
@@ -120,7 +120,7 @@ Result<Reply> SessionState::request(std::string_view method, std::string_view pa
         const auto strong = helper_.lock();
         if (!strong || strong->is_fork())
             return fail(Errc::closed, "the hold of this session was released");
-        auto generation = strong->wait_ready(hold_, 0, due);
+        auto generation = strong->process().wait_ready(hold_, 0, due);
         if (!generation)
             return std::unexpected(generation.error());
         const bool current = options.only == 0 || options.only == *generation;
@@ -131,14 +131,15 @@ Result<Reply> SessionState::request(std::string_view method, std::string_view pa
         // word of something else, and would say it again for ever.
         const bool gone = !opened &&
                           (opened.error().code == Errc::superseded || opened.error().code == Errc::closed) &&
-                          !strong->reaches(*generation);
-        if (gone && strong->holds(hold_) && now_moment() < due && options.only == 0)
+                          !strong->process().reaches(*generation);
+        if (gone && strong->process().holds(hold_) && now_moment() < due && options.only == 0)
             continue;
         if (!opened)
             return std::unexpected(opened.error());
         auto reply = send(method, params, options, *generation, due);
         // Superseded: not sent, because another generation came in between. Closed: sent, and lost.
-        const bool again = !reply && options.only == 0 && now_moment() < due && strong->holds(hold_) &&
+        const bool again = !reply && options.only == 0 && now_moment() < due &&
+                           strong->process().holds(hold_) &&
                            (reply.error().code == Errc::superseded ||
                             (reply.error().code == Errc::closed && options.idempotent));
         if (!again)

@@ -15,7 +15,7 @@ namespace holdfast::supervise {
 
 class SessionState : public std::enable_shared_from_this<SessionState> {
 public:
-    SessionState(std::weak_ptr<Helper> of, rpc::HoldTag tag, SessionOpen opener)
+    SessionState(std::weak_ptr<Conversation> of, rpc::HoldTag tag, SessionOpen opener)
         : helper_(std::move(of))
         , hold_(tag)
         , open_(std::move(opener)) {}
@@ -37,7 +37,7 @@ private:
     Result<void> ensure_open(Generation generation, base::Moment due);
     Result<void> run_opening(const Opening& opening);
 
-    const std::weak_ptr<Helper> helper_;
+    const std::weak_ptr<Conversation> helper_;
     const rpc::HoldTag hold_;
     const SessionOpen open_;
     std::optional<Opening> opening_of_; // set in what an opening is given, and never changed

@@ -10,8 +10,10 @@
 
 namespace holdfast::sys {
 
-// Creates the directory and its missing parents (0700, whatever the umask).
-Result<void> make_directories(const std::string& path);
+// Creates the directory and its missing parents (0700, whatever the umask). Error unsafe_directory: they
+// would lie in a directory that another user has made in /tmp or the like, and `for_another` does not say
+// that this is meant.
+Result<void> make_directories(const std::string& path, bool for_another = false);
 
 // Refuses a directory that belongs to somebody else or that others can write to: a lock there proves nothing.
 // And one of ours that we may not use, as earlier programs made them under a umask such as 0777.

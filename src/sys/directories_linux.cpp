@@ -7,13 +7,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace holdfast::sys {
 
 namespace {
 
-// True when it is there. A umask may have taken from us what the mode gives.
-bool make_one(const std::string& path) {
-    if (::mkdir(path.c_str(), 0700) != 0)
+// Whether it is there; `made_now`: it was not. A umask may have taken from us what the mode gives.
+bool make_one(const std::string& path, bool& made_now) {
+    made_now = ::mkdir(path.c_str(), 0700) == 0;
+    if (!made_now)
         return errno == EEXIST;
     struct stat made{};
     if (::lstat(path.c_str(), &made) == 0 && (made.st_mode & S_IRWXU) != S_IRWXU)
@@ -40,18 +43,37 @@ std::unexpected<Error> cannot_make(const std::string& path) {
     }
 }
 
+// In /tmp and its like everybody may make a directory under the name that is ours by convention. Whoever has
+// made it can rename what we make in it, and a second owner would find the place free.
+Result<void> check_parent(const std::string& path) {
+    const std::string parent = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+    const std::string above = parent.substr(0, std::max<std::size_t>(parent.rfind('/'), 1));
+    struct stat one{}, public_one{};
+    if (::stat(parent.c_str(), &one) != 0 || one.st_uid == ::geteuid() || one.st_uid == 0 ||
+        ::stat(above.c_str(), &public_one) != 0 || (public_one.st_mode & S_ISVTX) == 0)
+        return {};
+    (void)::rmdir(path.c_str());
+    return fail(
+        Errc::unsafe_directory,
+        base::cat("user ", one.st_uid, " has made the directory ", parent,
+                  ", so a lock there proves nothing; remove it, or set XDG_RUNTIME_DIR to a directory of "
+                  "your own"),
+        EPERM);
+}
+
 } // namespace
 
-Result<void> make_directories(const std::string& path) {
+Result<void> make_directories(const std::string& path, bool for_another) {
     if (path.empty() || path.front() != '/')
         return fail(Errc::invalid_argument, base::cat("\"", path, "\" is not an absolute path"));
-    if (make_one(path))
-        return {};
+    bool made_now = false;
+    if (make_one(path, made_now))
+        return made_now && !for_another ? check_parent(path) : Result<void>{};
     if (errno != ENOENT)
         return cannot_make(path);
-    if (auto parent = make_directories(path.substr(0, path.rfind('/'))); !parent)
+    if (auto parent = make_directories(path.substr(0, path.rfind('/')), for_another); !parent)
         return parent;
-    if (make_one(path))
+    if (make_one(path, made_now))
         return {};
     return cannot_make(path);
 }

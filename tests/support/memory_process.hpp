@@ -28,10 +28,10 @@ class MemoryProcess {
 public:
     // Without the viewer unless `more` has its --port. `variables`: added to the environment, "NAME=value".
     // `error_fd`: its stderr; -1: the test's own. `launcher`: words of a program that becomes the one that is
-    // named after them.
+    // named after them. `program`: another build's; empty: the one that is tested.
     explicit MemoryProcess(const std::string& home, std::vector<std::string> more = {},
                            std::vector<std::string> variables = {}, int error_fd = -1,
-                           const std::vector<std::string>& launcher = {}) {
+                           const std::vector<std::string>& launcher = {}, std::string program = "") {
         std::signal(SIGPIPE, SIG_IGN); // a process that is gone is seen by what it does not answer
         int in[2];
         int out[2];
@@ -43,8 +43,10 @@ public:
         posix_spawn_file_actions_adddup2(&actions, out[1], 1);
         if (error_fd >= 0)
             posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
-        std::string program(HOLDFAST_BIN_DIR); // not one expression: g++ 12 warns of that for no reason
-        program += "/holdfast-memory";
+        if (program.empty()) {
+            program = HOLDFAST_BIN_DIR; // not one expression: g++ 12 warns of that for no reason
+            program += "/holdfast-memory";
+        }
         const bool viewer =
             std::ranges::any_of(more, [](const std::string& word) { return word.starts_with("--port="); });
         more.insert(more.begin(), {program, "--agent=test", "--home=" + home});

@@ -20,6 +20,42 @@ SESSION_OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p)
 AFTER_RESTART = CFUNCTYPE(c_int, c_void_p, c_char_p)
 WATCH_FIRED = CFUNCTYPE(None, c_void_p, c_int)
 
+
+
+class Answer(ctypes.Structure):
+    """hf_answer: an answer in memory of ours. Large texts are the library's, until free()."""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("room", c_void_p),
+        ("room_size", c_size_t),
+        ("json", c_void_p),
+        ("json_size", c_size_t),
+        ("message", c_void_p),
+        ("is_error", c_int),
+        ("error_code", c_int),
+        ("generation", c_uint64),
+        ("allocated", c_int),
+        ("call", c_void_p),
+    ]
+
+    allocated: int
+
+    def __init__(self) -> None:
+        self.memory = ctypes.create_string_buffer(16384)
+        super().__init__(ctypes.sizeof(Answer), ctypes.addressof(self.memory), len(self.memory))
+
+    def text(self) -> bytes:
+        return ctypes.string_at(self.json, self.json_size)
+
+    def free(self) -> None:
+        self.call = None
+        if self.allocated:
+            self.allocated = 0
+            lib.hf_free(self.json)
+            lib.hf_free(self.message)
+
+
 # name: (result, arguments). Texts that the caller has to free are c_void_p, so that ctypes does not swallow the pointer.
 _OUT = POINTER(c_void_p)
 _SIGNATURES: "dict[str, tuple[Any, List[Any]]]" = {
@@ -46,24 +82,22 @@ _SIGNATURES: "dict[str, tuple[Any, List[Any]]]" = {
     "hf_hold_status": (c_int, [c_void_p, _OUT]),
     "hf_hold_replace": (c_int, [c_void_p, c_uint64, c_int64, POINTER(c_uint64)]),
     "hf_hold_retry": (c_int, [c_void_p]),
-    "hf_hold_request": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, _OUT]),
     "hf_hold_start": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, _OUT]),
-    "hf_hold_start_and_wait": (c_int, [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, c_int64, _OUT]),
     "hf_hold_start_with": (
         c_int,
         [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, ANSWERED, c_void_p, RELEASE, _OUT],
     ),
+    "hf_hold_request_into": (
+        c_int,
+        [c_void_p, c_char_p, c_char_p, c_int64, c_uint, c_uint64, c_int64, POINTER(Answer)],
+    ),
+    "hf_reply_into": (c_int, [c_void_p, POINTER(Answer)]),
     "hf_hold_notify": (c_int, [c_void_p, c_char_p, c_char_p]),
     "hf_call_wait": (c_int, [c_void_p, c_int64, _OUT]),
     "hf_call_done": (c_int, [c_void_p]),
     "hf_call_wait_done": (c_int, [c_void_p, c_int64]),
     "hf_call_cancel": (None, [c_void_p]),
     "hf_call_free": (None, [c_void_p]),
-    "hf_reply_json": (c_char_p, [c_void_p]),
-    "hf_reply_is_error": (c_int, [c_void_p]),
-    "hf_reply_error_code": (c_int, [c_void_p]),
-    "hf_reply_error_message": (c_char_p, [c_void_p]),
-    "hf_reply_generation": (c_uint64, [c_void_p]),
     "hf_reply_free": (None, [c_void_p]),
     "hf_hold_subscribe": (c_int, [c_void_p, c_char_p, NOTIFIED, c_void_p, RELEASE, _OUT]),
     "hf_hold_serve": (c_int, [c_void_p, c_char_p, SERVED, c_void_p, RELEASE, _OUT]),

@@ -8,16 +8,17 @@ import inspect
 import json
 import logging
 import sys
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from ._handle import Handle
-from ._library import ANSWERED, NOTIFIED, SERVED, encoded, lib
+from ._library import ANSWERED, NOTIFIED, SERVED, Answer, encoded, lib
 from ._library import message as as_message
 from ._support import Seconds, Target, WeakCallable, milliseconds, target_of
 from ._waiting import TIMED_OUT, wait_interruptibly
 from .errors import ErrorCode, HoldfastError, RemoteError, check, error_of
 
 _log = logging.getLogger("holdfast")
+_MOST_SPARE = 16
 
 
 def dumped(params: Any) -> "Optional[bytes]":
@@ -41,19 +42,40 @@ def loaded(text: "Optional[bytes]", what: str = "the answer of the helper") -> A
     raise error_of(ErrorCode.PROTOCOL, f"{what} {reason}")
 
 
-def taken(reply: int) -> Any:
-    """The result of a reply, which is freed; an error of the helper is raised."""
+_spare: "List[Answer]" = []  # each is used by one request at a time, also when a signal handler makes one in between
+
+
+def take_answer() -> Answer:
+    """Memory for an answer; give_back() it."""
     try:
-        if lib.hf_reply_is_error(reply):
-            raise RemoteError(
-                lib.hf_reply_error_code(reply),
-                lib.hf_reply_error_message(reply).decode("utf-8", "replace"),
-                loaded(lib.hf_reply_json(reply)),
-                lib.hf_reply_generation(reply),
-            )
-        return loaded(lib.hf_reply_json(reply))
+        return _spare.pop()
+    except IndexError:
+        return Answer()
+
+
+def give_back(answer: Answer) -> None:
+    answer.free()
+    if len(_spare) < _MOST_SPARE:
+        _spare.append(answer)
+
+
+def result_of(answer: Answer) -> Any:
+    """The result; an error of the helper is raised."""
+    result = loaded(answer.text())
+    if answer.is_error:
+        message = ctypes.string_at(answer.message).decode("utf-8", "replace")
+        raise RemoteError(answer.error_code, message, result, answer.generation)
+    return result
+
+
+def taken(reply: int) -> "Tuple[Any, int]":
+    """The result of a reply, which is freed, and the generation that answered; an error of the helper is raised."""
+    answer = take_answer()
+    try:
+        check(lib.hf_reply_into(reply, answer))
+        return result_of(answer), int(answer.generation)
     finally:
-        lib.hf_reply_free(reply)
+        give_back(answer)
 
 
 _IDEMPOTENT = 1
@@ -117,7 +139,7 @@ class Call(Handle):
         with self._owned as pointer:
             wait_done(pointer, timeout)
             check(lib.hf_call_wait(pointer, 0, ctypes.byref(reply)))
-        return taken(reply.value or 0)
+        return taken(reply.value or 0)[0]
 
     def wait_done(self, timeout: "Optional[Seconds]" = None) -> bool:
         """Waits until it is done, and takes nothing. False when it is not in time."""

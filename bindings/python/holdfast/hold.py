@@ -20,10 +20,13 @@ from .calls import (
     Registration,
     Wish,
     dumped,
+    give_back,
     on_answered,
     on_notified,
     on_served,
+    result_of,
     serve_with,
+    take_answer,
     taken,
     wait_done,
 )
@@ -69,28 +72,31 @@ class Hold(Handle, Asks):
         return await beside_async(lambda: self.wait_ready(timeout))
 
     def _ask(self, wish: Wish) -> Any:
-        reply = ctypes.c_void_p()
         arguments = wish.arguments()
-        if threading.current_thread() is not threading.main_thread():
-            with self._owned as pointer:
-                check(lib.hf_hold_request(pointer, *arguments, ctypes.byref(reply)))
-            return taken(reply.value or 0)
-        call = ctypes.c_void_p()
+        # On the main thread in slices: only between them Python hears a Ctrl-C.
+        wait = SLICE_MS if threading.current_thread() is threading.main_thread() else -1
+        answer = take_answer()
+        call = None
         try:
             with self._owned as pointer:
-                check(lib.hf_hold_start_and_wait(pointer, *arguments, SLICE_MS, ctypes.byref(call)))
-            if not lib.hf_call_done(call):
+                check(lib.hf_hold_request_into(pointer, *arguments, wait, answer))
+            call = answer.call
+            if call:
+                reply = ctypes.c_void_p()
                 wait_done(call, None)
-            check(lib.hf_call_wait(call, 0, ctypes.byref(reply)))
+                check(lib.hf_call_wait(call, 0, ctypes.byref(reply)))
+                check(lib.hf_reply_into(reply, answer))
+            return result_of(answer)
         except BaseException:
             # When a signal handler has raised, nobody waits for it any more; one that is done is past that.
-            if call.value:
+            call = call or answer.call
+            if call:
                 lib.hf_call_cancel(call)
             raise
         finally:
-            if call.value:
+            if call:
                 lib.hf_call_free(call)
-        return taken(reply.value or 0)
+            give_back(answer)
 
     def start(
         self,
@@ -136,8 +142,7 @@ class Hold(Handle, Asks):
             try:
                 if code != 0:
                     raise error_of(code, message)
-                answered_by = int(lib.hf_reply_generation(reply))
-                result = taken(reply)
+                result, answered_by = taken(reply)
             except Exception as raised:  # noqa: BLE001 - it belongs to `then`
                 error = raised
             then(error, result, answered_by)

@@ -133,7 +133,7 @@ class Session(Handle, Asks):
         if code != 0 and raised is not None and (not isinstance(raised, HoldfastError) or raised.code == code):
             raise raised
         check(code)
-        return taken(reply.value or 0)
+        return taken(reply.value or 0)[0]
 
     @property
     def open_on(self) -> int:

@@ -186,6 +186,8 @@ int logs_command(const Arguments& arguments) {
     auto log = find_log(arguments);
     if (!log)
         return fail_with(log.error());
+    if (::access(log->path.c_str(), R_OK) != 0 && errno != ENOENT)
+        return fail_with(sys::fail_sys(base::cat("read the log ", log->path)).error());
     std::string text = sys::read_small_file(log->path + ".1", most_shown).value_or("");
     // What is followed begins right behind what is shown here, whatever is written meanwhile.
     const std::string newest = sys::read_small_file(log->path, most_shown).value_or("");

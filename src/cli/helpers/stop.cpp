@@ -45,6 +45,17 @@ std::unexpected<Error> lives_on(const StopTarget& target, const std::vector<Left
                                            slot::leftovers_for_people(survivors), " lives on"));
 }
 
+// What to name to a person: the slot, when the helper was named by it.
+SlotLocation place_for_people(const StopTarget& target) {
+    return target.slot ? SlotLocation{.directory = target.slot_directory, .name = target.slot->name}
+                       : target.location;
+}
+
+std::unexpected<Error> life_is_held(const StopTarget& target, Errc code = Errc::survivors) {
+    return fail(code, base::cat(target.shown, " could not be ended: its life is still held by ",
+                                slot::holders_for_people(place_for_people(target), target.lost)));
+}
+
 // Ends the registered ones: asked when constructed, so that they end while the others are waited for.
 class RegisteredStop {
 public:
@@ -108,6 +119,9 @@ public:
         if (target.plan && !front_has_ended(target)) // KILL is for what does not listen
             return stop_slot(target.location, {.now = true, .epoch = target.epoch});
         auto stopped = ones_[at]->finish();
+        if (!stopped && target.plan &&
+            (stopped.error().code == Errc::orphaned || stopped.error().code == Errc::survivors))
+            return life_is_held(target, stopped.error().code);
         if (!stopped || !target.plan)
             return stopped;
         // An entry's next owner is not another helper, but somebody who clears it away.
@@ -141,12 +155,6 @@ private:
     std::vector<std::optional<slot::Stopping>> ones_;
 };
 
-// What to name to a person: the slot, when the helper was named by it.
-SlotLocation place_for_people(const StopTarget& target) {
-    return target.slot ? SlotLocation{.directory = target.slot_directory, .name = target.slot->name}
-                       : target.location;
-}
-
 // The helper is gone. What its tree has left may hold its slot and nothing else. With that gone, whoever owns
 // the slot now is one that waited.
 Result<Stopped> end_rest_of_slot(const StopTarget& target, StopOptions how, Stopped stopped) {
@@ -178,9 +186,7 @@ Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry
     // Whoever holds its life lives, found or not.
     if (auto sight = sys::LockFile::look(records::lock_path(target.location));
         target.abandoned->spare.empty() && sight && sight->life_held && !sight->owned)
-        return fail(Errc::survivors,
-                    base::cat(target.shown, " could not be ended: its life is still held by ",
-                              slot::holders_for_people(place_for_people(target), target.lost)));
+        return life_is_held(target);
     const std::vector<Leftover> survivors = left.survivors();
     if (!survivors.empty() || !left.stuck().empty())
         return lives_on(target, survivors);

@@ -22,14 +22,19 @@ void abandon(StopTarget& target, const base::HelperFacts& facts) {
                         .spare = facts.spare,
                         .cgroup_place = facts.cgroup_place,
                         .helper = facts.helper};
-    target.lost = {{.id = target.location.name, .helper = facts.helper, .keeper = facts.keeper}};
+}
+
+// To say who may be left of it.
+std::vector<slot::LostTree> tree_of(const std::string& id, const base::HelperFacts& facts) {
+    return {{.id = id, .helper = facts.helper, .keeper = facts.keeper}};
 }
 
 StopTarget target_of(const Helper& helper, const std::string& directory) {
     StopTarget target{.location = {.directory = directory, .name = helper.id},
                       .shown = base::cat(helper.facts.label, " (", helper.id, ")"),
                       .label = helper.facts.label,
-                      .epoch = helper.info.epoch};
+                      .epoch = helper.info.epoch,
+                      .lost = tree_of(helper.id, helper.facts)};
     if (helper.facts.registered)
         target.registered = helper.facts.helper;
     else if (helper.abandoned)
@@ -65,7 +70,10 @@ StopTarget target_of(const SlotLocation& slot, const SlotInfo& info, const Helpe
             if (!entry || entry->state == SlotState::owned || keeper ||
                 keeper.error().code == Errc::unreachable)
                 continue;
-            out = {.location = behind.entry, .label = behind.facts.label, .epoch = entry->epoch};
+            out = {.location = behind.entry,
+                   .label = behind.facts.label,
+                   .epoch = entry->epoch,
+                   .lost = tree_of(behind.entry.name, behind.facts)};
             abandon(out, behind.facts);
             break;
         }

@@ -29,7 +29,7 @@ struct StopTarget {
     std::string slot_directory;
     // Both guards were killed: nobody is there to be asked.
     std::optional<ending::DeadEntry> abandoned = {};
-    std::vector<slot::LostTree> lost = {}; // the same, to say who may be left of it
+    std::vector<slot::LostTree> lost = {}; // of a helper: to say who may be left of it
     // A process that its host registered. The entry's lock is the *host's*, who is not to be ended: the
     // process is meant.
     std::optional<base::Identity> registered = {};

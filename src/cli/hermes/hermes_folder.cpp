@@ -122,6 +122,9 @@ Result<void> remove_tree(const std::string& folder) {
 Result<void> copy_tree(const std::string& from, const std::string& to, const struct stat& like) {
     if (::mkdir(to.c_str(), 0755) != 0)
         return failed("made", to);
+    // A umask that takes rights from the owner would leave a folder that nothing can be put into.
+    if (struct stat made{}; ::stat(to.c_str(), &made) == 0 && (made.st_mode & S_IRWXU) != S_IRWXU)
+        (void)::chmod(to.c_str(), made.st_mode | S_IRWXU);
     (void)!::chown(to.c_str(), like.st_uid, like.st_gid);
     auto entries = entries_of(from);
     if (!entries)
@@ -226,7 +229,7 @@ Result<void> install_plugin(const std::string& source, const std::string& target
     struct stat like{};
     if (::stat(parent.c_str(), &like) != 0) { // to be made: whose, the home above it says
         const bool known = ::stat(parent.substr(0, parent.rfind('/')).c_str(), &like) == 0;
-        if (auto made = sys::make_directories(parent); !made)
+        if (auto made = sys::make_directories(parent, true); !made)
             return made;
         if (known)
             (void)!::chown(parent.c_str(), like.st_uid, like.st_gid);

@@ -7,6 +7,7 @@
 #include "cli/memory/progress_bar.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/settings.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
 #include "json/json_fields.hpp"
@@ -102,8 +103,10 @@ Result<Exported> write_pages(MemoryClient& client, int fd, const std::string& na
 }
 
 // What can be read of a database that nobody serves, to `fd`.
-Result<Exported> write_lines_of(const std::string& database, int fd, const std::string& name, bool quiet) {
-    auto source = LineSource::open(database);
+Result<Exported> write_lines_of(const std::string& database,
+                                std::optional<std::chrono::milliseconds> patience, int fd,
+                                const std::string& name, bool quiet) {
+    auto source = LineSource::open(database, patience);
     if (!source)
         return std::unexpected(std::move(source.error()));
     if (!source->from_database())
@@ -162,14 +165,18 @@ int end_of(const Exported& exported, const Origin& origin) {
             "the store at ", home,
             " is damaged: what is named above is not in the export, or not as it was stored. All the rest "
             "is, and can be imported. Into a new home it comes at once with: holdfast memory import ",
-            home, "/data/memory.db --home DIRECTORY"));
+            exported.set_aside.empty() ? cat(home, "/data/memory.db") : exported.set_aside,
+            " --home DIRECTORY"));
     return exit_bad_data;
 }
 
 Result<Exported> export_to(const Arguments& arguments, const Origin& origin, int fd, const std::string& name,
                            bool quiet) {
+    const auto timeout = duration_option(arguments, "timeout");
+    if (!timeout)
+        return std::unexpected(timeout.error());
     if (!origin.database.empty())
-        return write_lines_of(origin.database, fd, name, quiet);
+        return write_lines_of(origin.database, *timeout, fd, name, quiet);
     auto exported = [&]() -> Result<Exported> {
         auto client = MemoryClient::start(origin.home, arguments);
         if (!client)
@@ -193,7 +200,7 @@ Result<Exported> export_to(const Arguments& arguments, const Origin& origin, int
     complain(cat("the database of the memory at ", origin.home, " was corrupt, and is kept as ", aside,
                  "; a new one was begun, which is empty. The export has what can be read of the old one.",
                  way));
-    exported = write_lines_of(aside, fd, name, quiet);
+    exported = write_lines_of(aside, *timeout, fd, name, quiet);
     if (exported)
         exported->set_aside = aside;
     return exported;

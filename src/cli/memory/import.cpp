@@ -7,7 +7,9 @@
 #include "cli/memory/progress_bar.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/settings.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_rights.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_surrogates.hpp"
 
@@ -168,6 +170,7 @@ Result<sys::Fd> rejects_of(const Arguments& arguments, const LineSource& source)
     sys::Fd file(::open(path->c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     if (!file)
         return sys::fail_making(cat("create ", *path));
+    sys::own_rights(file.get());
     if (source.is_file_of(file.get()))
         return fail(Errc::invalid_argument,
                     cat(*path, " is the file that is imported; choose another name for --rejects"));
@@ -184,7 +187,10 @@ int memory_import_command(const Arguments& arguments) {
         return fail_with({Errc::invalid_argument,
                           "--rejects needs --skip-bad: without it the import stops at the first bad line",
                           0});
-    auto source = LineSource::open(name);
+    const auto timeout = duration_option(arguments, "timeout");
+    if (!timeout)
+        return fail_with(timeout.error());
+    auto source = LineSource::open(name, *timeout);
     if (!source)
         return fail_with(source.error());
     auto rejects = rejects_of(arguments, *source);

@@ -1,5 +1,6 @@
 #include "cli/memory/line_source.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/memory/memory.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -8,20 +9,24 @@
 #include "sys/spawn.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 namespace holdfast::cli {
 
 using base::cat;
 
-Result<LineSource> LineSource::open(const std::string& path) {
+Result<LineSource> LineSource::open(const std::string& path,
+                                    std::optional<std::chrono::milliseconds> patience) {
     LineSource source;
     source.path_ = path;
+    source.patience_ = patience.value_or(std::chrono::minutes(10));
     struct stat info{};
     const auto note_inode = [&] {
         if (S_ISREG(info.st_mode))
@@ -82,6 +87,14 @@ bool LineSource::is_file_of(int fd) const noexcept {
     return inode_ && ::fstat(fd, &info) == 0 && inode_->first == info.st_dev && inode_->second == info.st_ino;
 }
 
+std::unexpected<Error> LineSource::give_up() {
+    (void)reader_->signal(SIGKILL);
+    return fail(Errc::timed_out,
+                cat("waited ", base::format_duration(patience_), " for holdfast-memory (process ",
+                    reader_->pid(), "), which reads ", path_,
+                    " and got no further; it was ended. Wait for longer with --timeout"));
+}
+
 Result<bool> LineSource::fill() {
     buffer_.erase(0, used_);
     used_ = 0;
@@ -89,6 +102,9 @@ Result<bool> LineSource::fill() {
     constexpr std::size_t chunk = std::size_t{256} << 10;
     buffer_.resize(before + chunk);
     ssize_t n = 0;
+    pollfd there{in_.get(), POLLIN, 0};
+    if (reader_ && ::poll(&there, 1, sys::Deadline::in(patience_).poll_timeout()) == 0)
+        return give_up();
     do {
         n = ::read(in_.get(), buffer_.data() + before, chunk);
     } while (n < 0 && errno == EINTR);
@@ -131,7 +147,9 @@ Result<std::optional<LineSource::Line>> LineSource::next() {
         return Line{number_, text, too_long};
     }
     // Its own words are on stderr already; here it is only said that this was not all.
-    if (reader_ && reader_->wait_ended(sys::Deadline::never()))
+    if (reader_ && !reader_->wait_ended(sys::Deadline::in(patience_)))
+        return give_up();
+    if (reader_)
         if (const auto exit = reader_->try_reap(); exit && exit->status != 0)
             return fail(Errc::protocol, cat("not everything in ", path_, " could be read"),
                         exit->status == exit_bad_data ? EUCLEAN : 0);

@@ -5,6 +5,7 @@
 #include "sys/fd.hpp"
 #include "sys/pidfd.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +16,10 @@ namespace holdfast::cli {
 
 class LineSource {
 public:
-    // "-" is stdin. A SQLite database is recognised by its first bytes.
-    static Result<LineSource> open(const std::string& path);
+    // "-" is stdin. A SQLite database is recognised by its first bytes; `patience` is for the process that
+    // reads it, from one sign of it to the next. Whoever writes to a pipe of the user's is waited for.
+    static Result<LineSource> open(const std::string& path,
+                                   std::optional<std::chrono::milliseconds> patience);
 
     struct Line {
         std::uint64_t number = 0;
@@ -40,9 +43,11 @@ public:
 private:
     LineSource() = default;
     Result<bool> fill(); // false: nothing more comes
+    std::unexpected<Error> give_up();
     std::string path_;
     sys::Fd in_;
     std::optional<sys::PidFd> reader_;
+    std::chrono::milliseconds patience_{};
     std::optional<std::pair<std::uint64_t, std::uint64_t>> inode_; // device and number, of a plain file
     std::uint64_t size_ = 0;
     std::uint64_t bytes_ = 0;

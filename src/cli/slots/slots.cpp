@@ -116,7 +116,7 @@ std::string status_text(const SlotInfo& info, const SlotLocation& location) {
     if (info.state == SlotState::orphaned && info.leftovers.empty())
         line("held by",
              slot::holders_for_people(location, slot::lost_trees(slot::named_behind(location, info.epoch))));
-    if (info.state == SlotState::orphaned)
+    else if (info.state == SlotState::orphaned)
         line("to do",
              base::cat(
                  "the next start sees to them (--if-held replace ends them), or end them now: holdfast stop ",

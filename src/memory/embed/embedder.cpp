@@ -1,6 +1,7 @@
 #include "memory/embed/embedder.hpp"
 
 #include "base/text.hpp"
+#include "memory/store/damage.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/text/letters.hpp"
 
@@ -81,13 +82,22 @@ Result<bool> Embedder::embed_some() {
             return std::unexpected(std::move(next.error()));
         (*next)->bind(1, vectors_.last_row()).bind(2, std::int64_t{batch});
         const ScopedReset reset(**next);
+        std::int64_t misplaced = 0; // rows behind the last one
         for (;;) {
             auto row = (*next)->step();
             if (!row)
                 return std::unexpected(std::move(row.error()));
             if (!*row)
                 break;
-            rows.push_back((*next)->integer(0));
+            // Of damaged pages: what is behind a lower number would be embedded again, for ever.
+            const auto number = (*next)->integer(0);
+            if (!is_in_order(**reader, "traces", rows.empty() ? vectors_.last_row() : rows.back(), misplaced,
+                             number)) {
+                ++misplaced;
+                continue;
+            }
+            misplaced = 0;
+            rows.push_back(number);
             const auto text = cat((*next)->text(1), "\n", (*next)->text(2));
             texts.emplace_back(cut_at_character(text, most_text));
         }

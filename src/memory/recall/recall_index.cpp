@@ -1,6 +1,7 @@
 // Keeping the ranked index in step with the store.
 #include "memory/recall/recall.hpp"
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
@@ -13,6 +14,14 @@ namespace holdfast::memory {
 namespace {
 
 constexpr std::chrono::milliseconds purge_pause(500);
+
+// The number of a row in a damaged page, higher than any that was given.
+bool is_beyond_all(Database& database, std::int64_t last, std::int64_t row) {
+    if (row == last + 1)
+        return false;
+    const auto next = database.scalar("SELECT next_trace FROM state");
+    return next && row >= *next;
+}
 
 } // namespace
 
@@ -198,7 +207,7 @@ void Recall::name_unreadable(std::string_view table, std::int64_t first, std::in
         stderr,
         "holdfast-memory: the store is damaged: table %s, %s %s (%s). What to do is said by: holdfast "
         "memory check\n",
-        std::string(table).c_str(), rows.c_str(), meaning.c_str(), why.message.c_str());
+        std::string(table).c_str(), rows.c_str(), meaning.c_str(), base::printable(why.message).c_str());
 }
 
 Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
@@ -215,6 +224,7 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     (*rows)->bind(1, last + 1);
     const ScopedReset reset(**rows);
     bool any = false;
+    std::int64_t misplaced = 0; // rows behind `last`
     std::string text;
     std::vector<std::uint64_t> terms;
     for (;;) {
@@ -227,10 +237,21 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
         if (!row)
             return std::unexpected(std::move(row.error()));
         failures_ = 0;
-        if (!*row)
+        if (!*row) {
+            if (misplaced > 0)
+                passed_row_ = last + misplaced;
             return any;
+        }
         any = true;
-        last = (*rows)->integer(0);
+        const auto number = (*rows)->integer(0);
+        if (!is_in_order(**reader, "traces", last, misplaced, number) ||
+            is_beyond_all(**reader, last, number)) {
+            ++misplaced;
+            name_unreadable("traces", last + misplaced, last + misplaced, not_in_order());
+            continue;
+        }
+        misplaced = 0;
+        last = number;
         text = base::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
                          searched_details((*rows)->text(5), (*rows)->text(6), (*rows)->text(7)));
         terms.clear();

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -169,11 +170,15 @@ RunEnd Owner::close() {
         return end;
     }
     service_->close();
+    // One that asked too late has no answer to show.
+    const bool told = options_.told_by_client && std::ranges::any_of(clients_, [](const Client& client) {
+                          return client.own && client.stream->answered();
+                      });
     clients_.clear(); // their connections end: they look for the next owner
     slot_.release();
     if (!failure.empty() && !stopped_) {
         end.code = exit_code_of(service_->failed());
-        end.message = options_.told_by_client ? "" : failure;
+        end.message = told ? "" : failure;
     }
     if (lost_)
         end.code = 1;

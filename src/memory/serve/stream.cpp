@@ -38,8 +38,10 @@ void Stream::answer(Ticket ticket, std::string_view message) {
         gone_ = true; // no memory for an answer is the end of a client, too: it must not go on as if it had
                       // got it
         ledger_.drop(ticket);
-    } else if (!blocked_) {
-        pump_locked();
+    } else {
+        answered_ = answered_ || ticket != 0;
+        if (!blocked_)
+            pump_locked();
     }
     // The serving thread sleeps in poll: it has to know when it should wait for the pipe, read on, or go.
     if (blocked_ || was_full || ended_)
@@ -176,6 +178,11 @@ bool Stream::settled() const {
 bool Stream::flushed() const {
     const std::lock_guard lock(mutex_);
     return gone_ || ledger_.unsent() == 0;
+}
+
+bool Stream::answered() const {
+    const std::lock_guard lock(mutex_);
+    return answered_;
 }
 
 } // namespace holdfast::memory

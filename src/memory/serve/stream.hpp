@@ -62,6 +62,8 @@ public:
     [[nodiscard]] bool settled() const;
     // Everything was sent, or nobody will read it any more.
     [[nodiscard]] bool flushed() const;
+    // A request of this client was answered by this process.
+    [[nodiscard]] bool answered() const;
 
 private:
     void handle_lines(Protocol& protocol);
@@ -84,6 +86,7 @@ private:
     Ledger ledger_;
     bool blocked_ = false;
     bool gone_ = false;
+    bool answered_ = false;
 };
 
 } // namespace holdfast::memory

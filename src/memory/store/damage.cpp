@@ -4,6 +4,7 @@
 #include "memory/store/state_row.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace holdfast::memory {
 
@@ -66,11 +67,34 @@ std::int64_t last_unreadable(Database& database, Statement& from, std::int64_t a
         }
         return bad;
     };
-    const auto last = find();
+    const auto last = std::max(find(), after + 1);
     from.reset();
     if (own)
         (void)database.exec("COMMIT");
     return last;
+}
+
+bool is_in_order(Database& database, std::string_view table, std::int64_t last, std::int64_t misplaced,
+                 std::int64_t row) {
+    const auto place = last + misplaced;
+    if (row <= place + 1)
+        return row > last;
+    // Where rows were forgotten, none is between both. This search goes to the pages that should have them.
+    // It may meet with a number that cannot be, too, and then says nothing.
+    auto before = database.prepare(base::cat("SELECT max(row) FROM ", table, " WHERE row<?1"));
+    if (!before)
+        return true;
+    (*before)->bind(1, row);
+    const ScopedReset reset(**before);
+    const auto found = (*before)->step();
+    if (!found || !*found)
+        return true;
+    const auto between = (*before)->integer(0);
+    return between <= place || between >= row;
+}
+
+Error not_in_order() {
+    return {Errc::io, "its number is not in the order of the rows", EUCLEAN};
 }
 
 } // namespace holdfast::memory

@@ -60,6 +60,7 @@ Result<std::vector<StoredObject>> readable_objects(Database& database, ObjectKin
     for (bool more = true; more;) {
         (*rows)->bind(1, last + 1);
         const ScopedReset reset(**rows);
+        std::int64_t misplaced = 0; // rows behind `last`
         for (;;) {
             auto there = (*rows)->step();
             if (!there && !is_corrupt(there.error()))
@@ -74,8 +75,15 @@ Result<std::vector<StoredObject>> readable_objects(Database& database, ObjectKin
             more = *there;
             if (!more)
                 break;
-            objects.push_back(object_of(**rows, kind));
-            last = objects.back().row;
+            auto object = object_of(**rows, kind);
+            if (!is_in_order(database, table_of(kind), last, misplaced, object.row)) {
+                ++misplaced;
+                passed_over(table_of(kind), last + misplaced, last + misplaced, not_in_order());
+                continue;
+            }
+            misplaced = 0;
+            last = object.row;
+            objects.push_back(std::move(object));
         }
     }
     std::ranges::stable_sort(objects, std::greater{}, &StoredObject::updated_at);

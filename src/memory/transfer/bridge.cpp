@@ -325,17 +325,26 @@ Result<void> read_own_store(Database& database, const std::string& path,
 // a folder where we may not write, has no log that would have to be read with it, and is read as it lies
 // there.
 Result<Database> open_at_one_moment(const std::string& path) {
-    const auto open = [&](OpenMode mode) -> Result<Database> {
+    const auto open = [&](OpenMode mode, const char* first = nullptr) -> Result<Database> {
         auto database = Database::open(path, mode);
         if (!database)
             return database;
+        if (first != nullptr)
+            if (auto set = database->exec(first); !set)
+                return std::unexpected(std::move(set.error()));
         if (auto begun = database->exec("BEGIN; SELECT count(*) FROM sqlite_schema"); !begun)
             return std::unexpected(std::move(begun.error()));
         return database;
     };
     auto database = open(OpenMode::read_only);
-    if (database || is_corrupt(database.error()))
+    if (database)
         return database;
+    if (is_corrupt(database.error())) {
+        // A file that was cut off has fewer pages than it says. With this SQLite reads those that are there;
+        // nothing is written, since the database is open for reading only.
+        auto rest = open(OpenMode::read_only, "PRAGMA writable_schema=ON");
+        return rest ? std::move(rest) : std::move(database);
+    }
     struct stat log{};
     if (::stat(cat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0)
         return fail(database.error().code,

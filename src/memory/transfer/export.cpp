@@ -123,6 +123,7 @@ public:
         for (;;) {
             (*statement)->bind(1, cursor.row + 1);
             const ScopedReset reset(**statement);
+            std::int64_t misplaced = 0; // rows behind the cursor
             for (;;) {
                 auto there = (*statement)->step();
                 if (!there) {
@@ -140,6 +141,14 @@ public:
                 if (!*there)
                     return true;
                 const auto row = (*statement)->integer(0);
+                if (!is_in_order(database_, table, cursor.row, misplaced, row)) {
+                    if (!leaves_out())
+                        return std::unexpected(not_in_order());
+                    const auto place = cursor.row + ++misplaced;
+                    name(cursor.kind, {"", place, place, true, not_in_order().message});
+                    continue;
+                }
+                misplaced = 0;
                 if (auto made = make(**statement); !made) {
                     if (!leaves_out() || !is_damage(made.error()))
                         return std::unexpected(std::move(made.error()));
@@ -238,6 +247,9 @@ Result<void> add_trace_line(Database& database, Page& page, std::int64_t row, st
     auto trace = readable_trace(database, page, row);
     if (!trace)
         return std::unexpected(std::move(trace.error()));
+    // The scan has just given its number, in this very transaction.
+    if (!*trace && page.leaves_out())
+        return fail(Errc::io, "it is not found by its number", EUCLEAN);
     if (!*trace)
         return {};
     if (row > known) { // came while the export ran: its session and episode may have, too

@@ -17,6 +17,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -266,6 +267,9 @@ int main(int argc, char** argv) {
         return write_lines_of(flags->lines_of);
     if (flags->look)
         return say_what_is_there(flags->options.home);
+    // What is remembered is for its owner alone, and for its owner whatever umask was inherited: under 0277
+    // or 0777 this user could never open it again.
+    ::umask(S_IRWXG | S_IRWXO);
     auto& options = flags->options;
     options.protocols.push_back(
         {"mcp",

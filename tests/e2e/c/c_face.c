@@ -32,6 +32,40 @@ static char hear(struct seen* seen) {
     return what;
 }
 
+/* One call for a request and its whole answer, with and without room for its texts. */
+static void answers_in_our_memory(hf_hold* hold) {
+    char room[64];
+    hf_answer answer = {.size = sizeof answer, .room = room, .room_size = sizeof room};
+    EXPECT(hf_hold_request_into(hold, "echo", "{\"a\":1}", 10000, 0, 0, -1, &answer) == HF_OK);
+    EXPECT(answer.json == room && !answer.allocated && strcmp(answer.json, "{\"a\":1}") == 0);
+    EXPECT(answer.json_size == 7 && answer.generation == 1 && !answer.is_error && answer.call == NULL);
+    EXPECT(strcmp(answer.message, "") == 0);
+    EXPECT(hf_hold_request_into(hold, "fail", NULL, 10000, 0, 0, 10000, &answer) == HF_OK);
+    EXPECT(answer.is_error && answer.error_code == -7 && strcmp(answer.message, "as asked") == 0);
+    EXPECT(strcmp(answer.json, "[1]") == 0);
+    /* Two texts and two zero bytes must fit. */
+    answer.room_size = 8;
+    EXPECT(hf_hold_request_into(hold, "echo", "{\"a\":1}", 10000, 0, 0, -1, &answer) == HF_OK);
+    EXPECT(answer.allocated && answer.json != room && strcmp(answer.json, "{\"a\":1}") == 0);
+    hf_free(answer.json);
+    hf_free(answer.message);
+    answer.room_size = 9;
+    EXPECT(hf_hold_request_into(hold, "echo", "{\"a\":1}", 10000, 0, 0, -1, &answer) == HF_OK);
+    EXPECT(!answer.allocated && answer.json == room);
+    /* No answer in time is a call that goes on. */
+    EXPECT(hf_hold_request_into(hold, "sleep", "{\"ms\":200}", 60000, 0, 0, 1, &answer) == HF_OK);
+    EXPECT(answer.call != NULL && answer.json == NULL);
+    hf_call* call = answer.call;
+    hf_reply* reply = NULL;
+    EXPECT(hf_call_wait(call, -1, &reply) == HF_OK);
+    hf_call_free(call);
+    EXPECT(hf_reply_into(reply, &answer) == HF_OK && answer.json != NULL && answer.call == NULL);
+    EXPECT(hf_hold_request_into(hold, "sleep", "{\"ms\":5000}", 50, 0, 0, -1, &answer) == HF_TIMED_OUT);
+    EXPECT(answer.json == NULL);
+    answer.size = sizeof answer - 1; /* of an older header */
+    EXPECT(hf_hold_request_into(hold, "echo", NULL, 50, 0, 0, -1, &answer) == HF_INVALID_ARGUMENT);
+}
+
 static void on_answer(void* user, hf_error error, const char* message, hf_reply* reply) {
     EXPECT(error == HF_OK && strcmp(message, "") == 0);
     EXPECT(strcmp(hf_reply_json(reply), "[1]") == 0);
@@ -161,6 +195,8 @@ int main(int argc, char** argv) {
     EXPECT(strstr(hf_last_message(), "nested deeper than 1024 levels") != NULL);
     EXPECT(hf_hold_request(hold, "sleep", "{\"ms\":5000}", 50, 0, 0, &reply) == HF_TIMED_OUT);
     EXPECT(hf_hold_request(hold, "echo", "not json", 50, 0, 0, &reply) == HF_INVALID_ARGUMENT);
+
+    answers_in_our_memory(hold);
 
     hf_call* call = NULL;
     EXPECT(hf_hold_start(hold, "sleep", "{\"ms\":3600000}", -1, 0, 0, &call) == HF_OK && !hf_call_done(call));

@@ -543,9 +543,7 @@ def recall_when_open(provider: Any, query: str, session_id: str = "", within: fl
     """What a user gets who asks again while the status says that the memory is still opening."""
     end = time.monotonic() + within
     while True:
-        began = time.monotonic()
         text = str(provider.prefetch(query, session_id=session_id))
-        assert time.monotonic() - began < 7.0, "the host gives up at 8 s"
         status = provider.recall_status()
         if text or status is None or status.count or time.monotonic() > end:
             return text

@@ -13,9 +13,10 @@ import sys
 import time
 import types
 from typing import Any, Callable, Dict, List
+from unittest import mock
 
 import sim
-from common import PLUGIN, HermesTest, eventually, main
+from common import PLUGIN, HermesTest, eventually, main, patient
 
 
 def tool(provider: Any, name: str, **args: Any) -> "Dict[str, Any]":
@@ -86,9 +87,12 @@ class Members(HermesTest):
         self.stored(provider)
         pid = self.helpers()[0]
         os.kill(pid, signal.SIGSTOP)
+        recall = sys.modules[type(provider).__module__.rpartition(".")[0] + ".recall"]
+        self.assertLess(recall.BUDGET, 6.0, "the host gives up at 8 s")
         began = time.monotonic()
-        self.assertEqual(provider.prefetch("stood still"), "")
-        self.assertLess(time.monotonic() - began, 6.0, "the host gives up at 8 s")
+        with mock.patch.object(recall, "BUDGET", 0.5):
+            self.assertEqual(provider.prefetch("stood still"), "")
+        self.assertLess(time.monotonic() - began, patient(0.5))
         provider.sync_turn("while it stood still", "y")
         self.assertEqual(len(self.log.messages), 1, self.log.messages)
         os.kill(pid, signal.SIGCONT)

@@ -13,6 +13,7 @@ import threading
 import time
 import unittest
 import weakref
+from typing import Callable
 
 import holdfast
 from common import HoldfastTest, eventually, processes
@@ -73,6 +74,43 @@ class Supervisor(HoldfastTest):
         self.assert_nothing_left()
         with self.assertRaises(holdfast.Closed):
             hold.request("echo")
+
+    def test_a_request_is_one_call_of_the_library(self) -> None:
+        from holdfast import _library
+
+        hold = self.supervisor.hold(self.helper(), **QUICK)
+        hold.wait_ready()
+        made: "list[str]" = []
+
+        def counted(name: str, function: "Callable[..., object]") -> "Callable[..., object]":
+            return lambda *arguments: (made.append(name), function(*arguments))[1]
+
+        functions = {name: getattr(_library.lib, name) for name in _library._SIGNATURES}
+        for name, function in functions.items():
+            setattr(_library.lib, name, counted(name, function))
+        try:
+            self.assertEqual(hold.request("echo", {"a": 1}), {"a": 1})
+            self.assertEqual(made, ["hf_hold_request_into"])
+            made.clear()
+            others: "list[object]" = []
+            thread = threading.Thread(target=lambda: others.append(hold.request("echo", [2])))
+            thread.start()
+            thread.join()
+            self.assertEqual((others, made), ([[2]], ["hf_hold_request_into"]))
+            # More than the memory that is kept for answers: it is the library's, and is given back.
+            made.clear()
+            self.assertEqual(hold.request("echo", ["x" * 20_000]), ["x" * 20_000])
+            self.assertEqual(made, ["hf_hold_request_into", "hf_free", "hf_free"])
+            # On the main thread one that takes its time is waited for in slices: here, until there was one.
+            made.clear()
+            hold.serve("x", lambda method, params: eventually(lambda: "hf_call_wait_done" in made))
+            self.assertEqual(hold.request("ask", {"what": "x"}), {"answer": True})
+            self.assertEqual([name for name in made if name.startswith(("hf_hold_request", "hf_call"))][0], "hf_hold_request_into")
+            self.assertEqual(made[-3:], ["hf_call_wait", "hf_reply_into", "hf_call_free"])
+        finally:
+            for name, function in functions.items():
+                setattr(_library.lib, name, function)
+        hold.close()
 
     def test_three_dropped_providers_one_process_and_all_collected(self) -> None:
         providers = [Provider(self.supervisor, self.helper()) for _ in range(3)]

@@ -186,6 +186,48 @@ TEST_F(Hidden, TheCommandForRootEndsIt) {
     EXPECT_TRUE(soon({"run", "--host", "none", "--slot", "s", "--", "/bin/true"}).status.exited_with(0));
 }
 
+// A command that has become root's under living guards: its user may signal it as little as look at it.
+class OfRoot : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!OrdinaryUser::tests_are_root())
+            GTEST_SKIP() << "only root can make a program that everybody runs as root";
+        user.start({"--slot", "s", "--stop", "now"}, user.animal_of_root("timer_holder"));
+        ASSERT_FALSE(HasFatalFailure());
+        process = "process " + std::to_string(user.animals().front().pid()) + " (";
+    }
+    // What is shown behind the process, up to the next bracket.
+    [[nodiscard]] std::string said_of_it(const std::string& text) const {
+        const auto at = text.find(process);
+        return at == text.npos ? "" : text.substr(at, text.find(')', at) - at);
+    }
+    OrdinaryUser user;
+    std::string process;
+};
+
+TEST_F(OfRoot, G11AStopNamesItWithTheReasonForWhichItLives) {
+    const auto stop = user.run({"stop", "s"});
+    EXPECT_TRUE(stop.status.exited_with(71)) << to_string(stop.status) << stop.out << stop.err;
+    EXPECT_EQ(stop.out, "");
+    EXPECT_NE(said_of_it(stop.err).find("of root"), std::string::npos) << stop.err;
+    EXPECT_NE(stop.err.find("holdfast stop s --slot-dir " + user.slots()), std::string::npos) << stop.err;
+    const auto front = user.front().err().read_line(Deadline::in(patience));
+    ASSERT_TRUE(front);
+    EXPECT_NE(said_of_it(*front).find("of root, whose processes this user may not signal"), std::string::npos)
+        << *front;
+    // What can be done now is said, and nothing else.
+    const auto status = user.run({"status", "s"});
+    EXPECT_TRUE(status.status.exited_with(4)) << status.err;
+    EXPECT_NE(said_of_it(status.out).find("of root"), std::string::npos) << status.out;
+    EXPECT_EQ(status.out.find("the next start sees to them"), std::string::npos) << status.out;
+    // Root is told which it is. It is none of the slot's user: he may have made root's process hold the life.
+    const auto root = user.run({"stop", "s", "--slot-dir", user.slots()}, false);
+    EXPECT_TRUE(root.status.exited_with(71)) << root.out << root.err;
+    EXPECT_NE(root.err.find("kill -KILL " + std::to_string(user.animals().front().pid())), std::string::npos)
+        << root.err;
+    EXPECT_TRUE(user.animals().front().alive());
+}
+
 // What is spared is no failure, found or not.
 TEST_F(Hidden, ASparedOneIsLeftAloneAndNoFailure) {
     leave({}, {"--spare", "undumpable.*--orphan"});

@@ -7,6 +7,7 @@
 #include "keep/scene.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -45,6 +46,16 @@ public:
         Words out{dir_.file("bin/zoo/" + name), mark_.argument()};
         out.insert(out.end(), words.begin(), words.end());
         return out;
+    }
+    // A program of root's that everybody may run as root, as sudo is; only for tests that are root. Where the
+    // directory forbids such programs the animal does not start.
+    [[nodiscard]] Words animal_of_root(const std::string& name) const {
+        namespace fs = std::filesystem;
+        const std::string become_root = dir_.file("bin/become_root");
+        fs::copy_file("/usr/bin/setpriv", become_root, fs::copy_options::overwrite_existing);
+        if (::chmod(become_root.c_str(), 04755) != 0)
+            ADD_FAILURE() << "chmod of " << become_root;
+        return Words{become_root, "--reuid=0", "--regid=0", "--clear-groups"} + animal(name);
     }
     [[nodiscard]] std::string slots() const { return dir_.file("home/run/default/slots"); }
 
@@ -104,6 +115,7 @@ public:
             EXPECT_TRUE(guard.ended());
     }
     [[nodiscard]] const std::vector<Other>& animals() const { return animals_; }
+    [[nodiscard]] Child& front() { return front_; }
 
 private:
     static constexpr unsigned number = 65534;

@@ -30,7 +30,7 @@ protected:
             "private",
             "/bin/sh",
             "-c",
-            "mount -t tmpfs -o mode=755 none /mnt && cp \"$HF\" /mnt/holdfast && HF=/mnt/holdfast &&\n"
+            "mount -t tmpfs -o mode=755 none /mnt && cp \"$HF\" \"$HF\"-memory /mnt && HF=/mnt/holdfast &&\n"
             "mount -t tmpfs -o mode=1777 none /tmp && cd /tmp || exit 99\n"
             "as_user() { setpriv --reuid=54321 --regid=54321 --clear-groups env -i \"PATH=$PATH\" "
             "\"HF=$HF\" \"ZOO_TOKEN=$ZOO_TOKEN\" \"$@\"; }\n" +
@@ -179,6 +179,39 @@ TEST_F(Places, AUmaskThatTakesEverythingDoesNoHarm) {
                 "$HF" events | grep -c spawned' )");
         EXPECT_EQ(ran.out, umask + "\nfirst 0\nsecond 0\nthird 0\nslots 0\n3\n") << ran.err;
     }
+}
+
+// The memory's, too: what was stored is found by the next process, and one that owns the home is reached.
+TEST_F(Places, AUmaskThatTakesEverythingHidesNoMemory) {
+    for (const std::string umask : {"0277", "0777"}) {
+        const auto ran = script("umask " + umask + R"(
+            as_user HOME=/tmp/home /bin/sh -c '
+                "$HF" memory add "the heron stands in the reeds" >/dev/null; echo "add $?"
+                "$HF" memory search heron | grep -c reeds
+                mkfifo -m 0600 /tmp/in /tmp/out
+                "$HF"-memory --no-viewer </tmp/in >/tmp/out & exec 3>/tmp/in 4</tmp/out
+                echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}" >&3; read -r _ <&4
+                "$HF" memory add "the otter swims" >/dev/null; echo "beside it $?"
+                "$HF" memory export | grep -c -e heron -e otter
+                exec 3>&-; wait
+                umask 0022
+                "$HF" memory search otter | grep -c swims' )");
+        EXPECT_EQ(ran.out, "add 0\n1\nbeside it 0\n2\n1\n") << umask << ran.err;
+    }
+}
+
+// Whoever has made the directory above could rename what lies in it, and a second owner would find a free
+// slot.
+TEST_F(Places, ADirectoryThatAnotherUserHasMadeInOurNameIsNotUsed) {
+    const auto ran = script("mkdir -m 0777 /tmp/holdfast-54321; chown 12345 /tmp/holdfast-54321\n"
+                            "as_user \"$HF\" run --slot one -- /bin/echo started; echo $?\n"
+                            "as_user \"$HF\" run -- /bin/echo started; echo $?\n"
+                            "ls /tmp/holdfast-54321; chown 0 /tmp/holdfast-54321\n"
+                            "as_user \"$HF\" run --slot one -- /bin/echo started; echo $?\n");
+    EXPECT_EQ(ran.out, "73\nstarted\n0\nstarted\n0\n") << ran.err;
+    EXPECT_NE(ran.err.find("user 12345 has made the directory /tmp/holdfast-54321"), std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("is not listed"), std::string::npos) << ran.err;
 }
 
 TEST_F(Places, ADirectoryOfOursThatWeMayNotUseIsNamed) {

@@ -221,15 +221,30 @@ TEST_F(UnreadableHome, G11IsAnErrorAndNotAHomeWithNothingInIt) {
     ASSERT_EQ(::chmod(place.c_str(), 0700), 0);
 }
 
-// The directory of the helpers, with a name for each; once none of it can be read, once only the names.
+// The directories of the helpers and slots, with a name for each; once none of it can be read, once only the
+// names. And once all names, but not what is behind them.
 TEST_F(UnreadableHome, G11NorAreHelpersThatCannotBeSeen) {
-    const auto ran = run_to_end(command({"run", "--name", "one", "--", "/bin/true"}), Deadline::in(patience));
-    ASSERT_TRUE(ran && ran->status.exited_with(0));
-    std::string helpers;
-    for (const auto& one : fs::recursive_directory_iterator(place))
+    SpawnSpec spec =
+        command(Words{"run", "--slot", "one", "--name", "one", "--log", "--"} + home.animal("timer_holder"));
+    spec.in = Stdio::pipe;
+    auto running = Child::spawn(spec);
+    ASSERT_TRUE(running);
+    ASSERT_TRUE(running->out().read_line(Deadline::in(patience)));
+    std::string helpers, slots, log;
+    std::vector<std::string> locks;
+    for (const auto& one : fs::recursive_directory_iterator(place)) {
         if (one.path().filename() == "helpers")
             helpers = one.path();
+        if (one.path().filename() == "slots")
+            slots = one.path();
+        if (one.path().extension() == ".log")
+            log = one.path();
+        if (one.path().extension() == ".lock")
+            locks.push_back(one.path());
+    }
     ASSERT_FALSE(helpers.empty());
+    ASSERT_FALSE(slots.empty());
+    ASSERT_EQ(locks.size(), 2U);
     for (const auto& one : fs::recursive_directory_iterator(place))
         ASSERT_EQ(::chmod(one.path().c_str(), 0755), 0);
     ASSERT_EQ(::chmod(place.c_str(), 0755), 0);
@@ -237,10 +252,23 @@ TEST_F(UnreadableHome, G11NorAreHelpersThatCannotBeSeen) {
         ASSERT_EQ(::chmod(above.c_str(), 0755), 0);
     ASSERT_TRUE(visit({"ps"}).status.exited_with(0)) << "what may be read is";
     for (const mode_t mode : {0700U, 0744U}) {
-        ASSERT_EQ(::chmod(helpers.c_str(), ::geteuid() == 0 ? mode : mode & 0444), 0);
-        expect_all_say_so(of_helpers);
+        for (const auto& [directory, commands] :
+             {std::pair(helpers, of_helpers),
+              std::pair(slots, std::vector<Words>{{"slots"}, {"status", "one"}})}) {
+            ASSERT_EQ(::chmod(directory.c_str(), ::geteuid() == 0 ? mode : mode & 0444), 0);
+            expect_all_say_so(commands);
+            ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
+        }
     }
-    ASSERT_EQ(::chmod(helpers.c_str(), 0700), 0);
+    ASSERT_FALSE(log.empty());
+    ASSERT_EQ(::chmod(log.c_str(), ::geteuid() == 0 ? 0600 : 0), 0);
+    expect_all_say_so({{"logs", "one"}});
+    for (const std::string& lock : locks)
+        ASSERT_EQ(::chmod(lock.c_str(), ::geteuid() == 0 ? 0600 : 0), 0);
+    expect_all_say_so(of_helpers);
+    expect_all_say_so({{"slots"}, {"status", "one"}});
+    for (const std::string& lock : locks)
+        ASSERT_EQ(::chmod(lock.c_str(), 0600), 0);
 }
 
 // A picture for a script or a file, and not one after the other without end.

@@ -165,7 +165,7 @@ TEST(MemoryHostEmbeddings, who_cannot_is_asked_once_and_the_next_one_serves) {
 
 TEST(MemoryHostEmbeddings, a_silent_host_holds_up_neither_answers_nor_the_end) {
     const TempHome home;
-    home.write("config.json", by_host);
+    home.write("config.json", R"({"embeddings":{"host":true,"model":"three","timeoutMs":60000}})");
     bool silent = false;
     Host host(home, [&](const json::object& request) -> std::optional<json::object> {
         if (silent)
@@ -186,8 +186,7 @@ TEST(MemoryHostEmbeddings, a_silent_host_holds_up_neither_answers_nor_the_end) {
                                                   {"deadlineAt", now + 600}});
     ASSERT_TRUE(started.contains("result")) << json::serialize(started);
     EXPECT_FALSE(started.at("result").at("hits").as_array().empty());
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(4000))
-        << "of 5,000 it may take";
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(50)) << "of 60 it may take";
     host.process().close_input();
     EXPECT_EQ(host.process().wait_briefly(), 0);
 }

@@ -273,7 +273,7 @@ void wait_for_vectors(MemoryProcess& memory, std::int64_t wanted) {
 TEST(MemoryModel, embeddings_find_what_words_do_not_and_a_silent_server_holds_up_nobody) {
     const TempHome home;
     FakeEmbeddings server;
-    home.write("config.json", server.config(5000));
+    home.write("config.json", server.config(60'000)); // the most that a request may take
     MemoryProcess memory(home.path());
     prepare(memory);
     for (int i = 0; i < 70; ++i) // more than one request's worth, and the one that is meant is the oldest
@@ -299,8 +299,7 @@ TEST(MemoryModel, embeddings_find_what_words_do_not_and_a_silent_server_holds_up
                                                     {"deadlineAt", now + 600}});
     ASSERT_TRUE(started.contains("result")) << json::serialize(started);
     EXPECT_FALSE(started.at("result").at("hits").as_array().empty());
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(4000))
-        << "of 5,000 it may take";
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(50)) << "of 60 it may take";
     EXPECT_FALSE(memory.call("core.health").at("result").at("embedder").at("lastError").is_null());
     // And then it is left alone: the next question does not even ask.
     const int asked = server.asked;

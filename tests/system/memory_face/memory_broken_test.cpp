@@ -48,6 +48,49 @@ protected:
                    opened.scalar("SELECT rootpage FROM sqlite_schema WHERE name='" + table + "'").value()) -
                1;
     }
+    // Gives a row another number, in the cell of its page and nowhere else. Both are of two bytes there.
+    void renumber(int row, int number) {
+        const auto text = bytes.find("row " + std::to_string(row - 1) + " x");
+        const auto page = text / page_bytes * page_bytes;
+        const auto at = [&](std::size_t offset) { return static_cast<unsigned char>(bytes[page + offset]); };
+        const std::size_t cells = at(3) * 256U + at(4);
+        for (std::size_t cell = 0; cell < cells; ++cell) {
+            std::size_t place = at(8 + 2 * cell) * 256U + at(9 + 2 * cell);
+            while (at(place) >= 0x80) // the size of its content
+                ++place;
+            ++place;
+            if ((at(place) & 0x7fU) * 128U + at(place + 1) != static_cast<unsigned>(row))
+                continue;
+            bytes[page + place] = static_cast<char>(0x80 | number >> 7);
+            bytes[page + place + 1] = static_cast<char>(number & 0x7f);
+            return;
+        }
+        ADD_FAILURE() << "row " << row << " is not found on its page";
+    }
+    // The rows that an export says it left out.
+    static std::set<int> named_in(const std::string& words, int count) {
+        std::set<int> named;
+        constexpr std::string_view said = "holdfast: table traces, row";
+        for (auto at = words.find(said); at != words.npos; at = words.find(said, at + 1)) {
+            const auto line = words.substr(at, words.find('\n', at) - at);
+            int first = 0;
+            int last = 0;
+            if (line.find(": not exported (") == line.npos)
+                continue;
+            if (std::sscanf(line.c_str(), "holdfast: table traces, rows from %d on", &first) == 1)
+                last = count;
+            else if (std::sscanf(line.c_str(), "holdfast: table traces, row %d", &first) == 1)
+                last = first;
+            else
+                EXPECT_EQ(std::sscanf(line.c_str(), "holdfast: table traces, rows %d to %d", &first, &last),
+                          2)
+                    << line;
+            EXPECT_LE(first, last) << line;
+            for (int row = first; row <= last; ++row)
+                named.insert(row - 1);
+        }
+        return named;
+    }
     void overwrite(std::size_t page) { std::memset(bytes.data() + page * page_bytes, 0xa5, page_bytes); }
     // What was overwritten, into the home; its index away, so that every row is read again.
     void put_damage() const {
@@ -142,27 +185,11 @@ TEST_F(DamagedMemory, only_the_rows_of_damaged_pages_are_lost_and_each_is_named)
     const auto done = memory({"export", file("out.jsonl")});
     EXPECT_TRUE(done.status.exited_with(65)) << done.err;
     EXPECT_EQ(rows_in(read_file(file("out.jsonl")).value()), all_but(count, lost));
-    std::set<int> named;
-    constexpr std::string_view said = "holdfast: table traces, row";
-    for (auto at = done.err.find(said); at != done.err.npos; at = done.err.find(said, at + 1)) {
-        const auto line = done.err.substr(at, done.err.find('\n', at) - at);
-        if (line.find(": not exported (") == line.npos) {
-            EXPECT_EQ(line.substr(0, line.find('(')),
-                      "holdfast: table traces, row " + std::to_string(flipped + 1) + ": exported, but ")
-                << line;
-            continue;
-        }
-        int first = 0;
-        int last = 0;
-        if (std::sscanf(line.c_str(), "holdfast: table traces, rows from %d on", &first) == 1)
-            last = count;
-        else
-            ASSERT_EQ(std::sscanf(line.c_str(), "holdfast: table traces, rows %d to %d", &first, &last), 2)
-                << line;
-        for (int row = first; row <= last; ++row)
-            named.insert(row - 1);
-    }
-    EXPECT_EQ(named, lost);
+    EXPECT_EQ(named_in(done.err, count), lost);
+    const auto mended = "holdfast: table traces, row " + std::to_string(flipped + 1) + ": exported, but ";
+    const auto at = done.err.find(mended);
+    EXPECT_NE(at, std::string::npos) << done.err;
+    EXPECT_EQ(done.err.find(": exported, but ", at + mended.size()), std::string::npos) << done.err;
     const auto imported = memory({"import", file("out.jsonl"), "--home", file("second")});
     EXPECT_TRUE(imported.status.exited_with(0)) << imported.err;
     EXPECT_EQ(rows_in(memory({"export", "--home", file("second")}).out), all_but(count, lost));
@@ -237,6 +264,68 @@ TEST_F(DamagedMemory, an_export_from_a_damaged_file_has_the_rest_or_makes_no_fil
     EXPECT_FALSE(nothing.status.exited_with(0)) << nothing.err;
     EXPECT_FALSE(std::filesystem::exists(file("none.jsonl")));
     EXPECT_TRUE(memory({"export", "--from", write("lines", "{}\n")}).status.exited_with(64));
+}
+
+// A copy that broke off: the pages that are there are sound.
+TEST_F(DamagedMemory, what_a_file_that_was_cut_off_still_has_is_exported) {
+    constexpr int count = 3000;
+    fill(count);
+    std::set<int> lost;
+    const auto cut = bytes.size() * 6 / 10 / page_bytes * page_bytes + 100;
+    for (const auto& [page, rows] : rows_by_page(count))
+        if ((page + 1) * page_bytes > cut)
+            lost.insert(rows.begin(), rows.end());
+    ASSERT_GT(lost.size(), 500U);
+    ASSERT_LT(lost.size(), 2500U);
+    bytes.resize(cut);
+    put_damage();
+    const auto done = memory({"export", file("out.jsonl")});
+    EXPECT_TRUE(done.status.exited_with(65)) << done.err;
+    const auto lines = read_file(file("out.jsonl"));
+    ASSERT_TRUE(lines) << done.err;
+    EXPECT_EQ(rows_in(*lines), all_but(count, lost));
+    EXPECT_NE(done.err.find("table traces, rows "), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("holdfast memory import " + kept_aside() + " --home"), std::string::npos)
+        << done.err;
+    const auto imported = memory({"import", file("out.jsonl"), "--home", file("second")});
+    EXPECT_TRUE(imported.status.exited_with(0)) << imported.err;
+    const auto at_once = memory({"import", kept_aside(), "--home", file("third")});
+    EXPECT_FALSE(at_once.status.exited_with(0)) << "it says that this was not all";
+    EXPECT_EQ(rows_in(memory({"export", "--home", file("third")}).out), all_but(count, lost));
+}
+
+// Damage may give a row the number of another. What follows the numbers must neither go round in a circle nor
+// leave sound rows out.
+TEST_F(DamagedMemory, rows_with_numbers_that_are_not_theirs_hold_nothing_up) {
+    constexpr int count = 3000;
+    fill(count);
+    const auto pages = rows_by_page(count);
+    renumber(1500, 200);   // lower than the one before it
+    renumber(1800, 2900);  // sound ones are between
+    renumber(3000, 16000); // higher than any
+    put_damage();
+    std::set<int> near;
+    for (const auto& [page, rows] : pages)
+        if (rows.contains(1499) || rows.contains(1799) || rows.contains(2999))
+            near.insert(rows.begin(), rows.end());
+
+    const auto done = memory({"export", file("out.jsonl")});
+    EXPECT_TRUE(done.status.exited_with(65)) << done.err;
+    const auto exported = rows_in(read_file(file("out.jsonl")).value());
+    const auto named = named_in(done.err, count);
+    EXPECT_TRUE(named.contains(1499) && named.contains(1799)) << done.err;
+    EXPECT_TRUE(std::ranges::includes(near, named)) << "no other page is touched: " << done.err;
+    for (int row = 0; row < count; ++row)
+        EXPECT_NE(exported.contains(row), named.contains(row)) << row;
+    const auto imported = memory({"import", file("out.jsonl"), "--home", file("second")});
+    EXPECT_TRUE(imported.status.exited_with(0)) << imported.err;
+
+    for (const int row : {1000, 1510, 1850, 2950}) {
+        const auto word = "row " + std::to_string(row) + " ";
+        const auto found = memory({"search", word, "-n", "1"});
+        EXPECT_TRUE(found.status.exited_with(0)) << found.err;
+        EXPECT_NE(found.out.find(word), std::string::npos) << row << found.out << found.err;
+    }
 }
 
 // Traces are found whatever else is damaged.
@@ -319,6 +408,35 @@ TEST_F(MemoryFace, status_and_check_say_that_a_log_was_cut_until_its_note_is_rem
         }
     EXPECT_TRUE(memory({"check"}).status.exited_with(0));
     EXPECT_EQ(memory({"status"}).out.find("warning"), std::string::npos);
+}
+
+// The process that reads a database has a bound, too, and does not stay behind.
+TEST_F(MemoryFace, a_command_gives_up_on_a_reader_of_a_database_that_gets_no_further) {
+    ASSERT_TRUE(memory({"add", "one"}).status.exited_with(0));
+    const auto database = file("memory/data/memory.db");
+    const auto deaf =
+        write("deaf", "#!/bin/sh\ncase $1 in --lines-of=*) echo $$ >\"$0.pid\"; exec sleep 3600;; esac\n"
+                      "exec " +
+                          program("holdfast-memory") + " \"$@\"\n");
+    ASSERT_EQ(::chmod(deaf.c_str(), 0700), 0);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"export", "--from", database}, {"import", database}}) {
+        auto spec = home.command({"memory"});
+        spec.argv.insert(spec.argv.end(), words.begin(), words.end());
+        spec.argv.insert(spec.argv.end(), {"--timeout", "300ms"});
+        spec.env.push_back("HOLDFAST_MEMORY=" + deaf);
+        const auto done = run_to_end(spec, Deadline::in(patience));
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_TRUE(done->status.exited_with(75)) << to_string(done->status) << done->err;
+        EXPECT_NE(done->err.find("waited 300 ms for holdfast-memory"), std::string::npos) << done->err;
+        EXPECT_NE(done->err.find(database), std::string::npos) << done->err;
+        const auto reader = std::atoi(read_file(deaf + ".pid").value_or("0").c_str());
+        ASSERT_GT(reader, 0);
+        EXPECT_TRUE(eventually(Deadline::in(patience), [&] {
+            const auto seen = inspect(reader);
+            return !seen || seen->state == 'Z';
+        }));
+    }
 }
 
 // An owner that takes the question and never gets on: the command ends, and says what it waited for.

@@ -95,18 +95,19 @@ TEST_F(RegistryTest, EndsWhatIsBelow) {
 TEST_F(RegistryTest, EndsTheUnwillingTogether) {
     Registry registry = open();
     std::vector<Animal> animals;
-    for (int i = 0; i < 5; ++i) {
-        animals.push_back(start(i == 4 ? "stopped" : "term_ignorer"));
+    constexpr int unwilling = 20;
+    for (int i = 0; i <= unwilling; ++i) {
+        animals.push_back(start(i == unwilling ? "stopped" : "term_ignorer"));
         ASSERT_TRUE(registry.register_process(animals.back().child.pid(), {.session = "A"}));
     }
-    constexpr Millis grace{2000};
+    constexpr Millis grace{1000};
     auto began = Registry::clock_ms();
     auto report = registry.end_session("A", {.grace = grace});
     auto took = Millis{Registry::clock_ms() - began};
     ASSERT_TRUE(report && report->clean());
-    EXPECT_EQ(report->ended.size(), 5U);
+    EXPECT_EQ(report->ended.size(), unwilling + 1U);
     EXPECT_GE(took, grace) << "they were asked first";
-    EXPECT_LT(took, grace * 4) << "one after the other they would need four times the grace";
+    EXPECT_LT(took, grace * unwilling) << "one after the other they would need that long";
     EXPECT_EQ(std::count_if(report->ended.begin(), report->ended.end(),
                             [](const Registered& one) { return one.exit_status == 128 + SIGTERM; }),
               1)

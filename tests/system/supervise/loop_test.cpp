@@ -25,12 +25,20 @@ struct IdleLoop {
         std::atomic<base::Moment::rep> last = 0;
     };
     std::shared_ptr<Awake> awake = std::make_shared<Awake>();
-    std::shared_ptr<Loop> loop = *Loop::start([awake = awake](base::Moment now) {
+    std::shared_ptr<Loop> loop = *Loop::start();
+    std::unique_ptr<supervise::EventLoop::Timer> timer = loop->timer([awake = awake](base::Moment now) {
         awake->last = now.count();
         ++awake->ticks;
         return base::never;
     });
-    IdleLoop() = default;
+    // Asleep, and seen once: how often it wakes up to begin with is not the subject.
+    IdleLoop() {
+        loop->post([] {});
+        EXPECT_TRUE(ticks_beyond(0, 10s));
+        for (int seen = awake->ticks; ticks_beyond(seen, 30ms); seen = awake->ticks) {
+        }
+        awake->ticks = 1;
+    }
     IdleLoop(const IdleLoop&) = delete;
     IdleLoop& operator=(const IdleLoop&) = delete;
     ~IdleLoop() { loop->stop(); }
@@ -50,10 +58,10 @@ struct IdleLoop {
 TEST(Loop, WhoWantsToBeWokenLaterThanTheAlarmWakesNobodyNow) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
-    idle.loop->wake_by(base::after(now_moment(), 30s));
+    idle.timer->by(base::after(now_moment(), 30s));
     ASSERT_TRUE(idle.ticks_beyond(1, 10s)); // it was asleep without an alarm
     for (int request = 0; request < 3; ++request) {
-        idle.loop->wake_by(base::after(now_moment(), 30s));
+        idle.timer->by(base::after(now_moment(), 30s));
         EXPECT_FALSE(idle.ticks_beyond(2, 30ms));
     }
 }
@@ -62,7 +70,7 @@ TEST(Loop, AnAlarmThatNobodyNeedsAnyMoreRingsOnce) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
     const base::Moment due = base::after(now_moment(), 20ms);
-    idle.loop->wake_by(due);
+    idle.timer->by(due);
     ASSERT_TRUE(idle.ticks_after(due));
     EXPECT_FALSE(idle.ticks_beyond(idle.awake->ticks + 2, 100ms));
 }
@@ -70,16 +78,16 @@ TEST(Loop, AnAlarmThatNobodyNeedsAnyMoreRingsOnce) {
 TEST(Loop, AnEarlierAlarmIsHeard) {
     const IdleLoop idle;
     ASSERT_TRUE(idle.ticks_beyond(0, 10s));
-    idle.loop->wake_by(base::after(now_moment(), 30s));
+    idle.timer->by(base::after(now_moment(), 30s));
     const base::Moment due = base::after(now_moment(), 20ms);
-    idle.loop->wake_by(due);
+    idle.timer->by(due);
     EXPECT_TRUE(idle.ticks_after(due));
 }
 
 TEST(Loop, WithoutAThreadItSaysSoAndTheCallerHearsItsSignals) {
     const int blocked = harness::blocked_signals();
     const harness::NoThreads none;
-    const auto loop = Loop::start([](base::Moment) { return base::never; });
+    const auto loop = Loop::start();
     ASSERT_FALSE(loop.has_value());
     EXPECT_EQ(loop.error().sys, EAGAIN);
     EXPECT_NE(loop.error().message.find("thread"), std::string::npos) << loop.error().message;

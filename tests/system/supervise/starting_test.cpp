@@ -1,9 +1,6 @@
 // Starting: a state with progress, patient with the slow and not with the stuck.
 #include "supervise/fixture.hpp"
 
-#include "base/text.hpp"
-
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -205,26 +202,6 @@ TEST_F(SupervisorTest, AKeeperNamedByARelativePathIsFoundFromAnyDirectory) {
     spec.directory = "/";
     auto hold = supervisor.hold(spec);
     EXPECT_EQ(text_of(hold->request("echo", "[1]")), "[1]");
-}
-
-// The words of a release that is not ours: the keeper cannot know what it would pass over.
-TEST_F(SupervisorTest, AKeeperThatReadsAnotherFormRefusesAndSaysWhy) {
-    const std::string keeper = home.dir().file("other-keep");
-    ASSERT_TRUE(
-        harness::write_file(keeper, base::cat("#!/bin/sh\nshift\nexec '", harness::program("holdfast-keep"),
-                                              "' --form=999 \"$@\"\n")));
-    ASSERT_EQ(::chmod(keeper.c_str(), 0700), 0);
-    auto supervisor = Supervisor::create({.keeper_program = keeper});
-    ASSERT_TRUE(supervisor.has_value()) << supervisor.error().message;
-    auto hold = supervisor->hold(helper());
-    const auto reply = hold->request("echo");
-    ASSERT_FALSE(reply.has_value());
-    EXPECT_EQ(reply.error().code, Errc::gave_up) << text_of(reply);
-    EXPECT_NE(reply.error().message.find(
-                  "they are in form 999. Install the library and holdfast-keep of one release"),
-              std::string::npos)
-        << reply.error().message;
-    expect_nothing_left();
 }
 
 TEST_F(SupervisorTest, ReleasedDuringTheStartItEndsAtOnce) {

@@ -1,4 +1,6 @@
 // The options of a keeper as the words that holdfast-keep is executed with.
+#include "base/text.hpp"
+#include "keep/control.hpp"
 #include "keep/keeper_options.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +15,7 @@ using Words = std::vector<std::string>;
 // Each option has another value than its default.
 KeeperOptions all_set() {
     KeeperOptions out;
-    out.command = {"server", "--", "--form=9", ""};
+    out.command = {"server", "--", "--protocol=9", ""};
     out.plan = *core::parse_stop_plan("term:7s,kill");
     out.containment = Containment::cgroup;
     out.spare = {"a b", "--x=y"};
@@ -83,20 +85,22 @@ TEST(KeeperForm, AllOptionsComeBackAsTheyWere) {
 
 // `ps` shows these words.
 TEST(KeeperForm, WhatHasItsDefaultIsNotSaid) {
-    EXPECT_EQ(least(), (Words{"holdfast-keep", "--form=1", "--control=240", "--id=0123456789ab",
+    EXPECT_EQ(least(), (Words{"holdfast-keep", "--protocol=1", "--control=240", "--id=0123456789ab",
                               "--stop=eof:2000ms,term:2000ms,kill", "--", "true"}));
 }
 
-TEST(KeeperForm, AnotherVersionIsRefusedByNameAndStillSaysWhomToTell) {
+TEST(KeeperForm, AnotherVersionIsNamedAndTheControlSocketFoundAllTheSame) {
     Words words = least();
-    words[1] = "--form=2";
+    EXPECT_EQ(other_protocol_in(words), std::nullopt);
+    words[1] = base::cat("--protocol=", protocol_version + 1);
     words[3] = "--a-word-of-the-future=1";
-    const auto options = parse_keeper_argv(words);
-    ASSERT_FALSE(options.has_value());
-    EXPECT_EQ(options.error().code, Errc::unsupported);
-    EXPECT_NE(options.error().message.find("form 1, and they are in form 2"), std::string::npos)
-        << options.error().message;
+    EXPECT_EQ(other_protocol_in(words), protocol_version + 1);
     EXPECT_EQ(control_fd_in(words), 240);
+    EXPECT_FALSE(parse_keeper_argv(words).has_value());
+    words.erase(words.begin() + 1);
+    EXPECT_EQ(other_protocol_in(words), 0) << "a library from before the first version";
+    EXPECT_EQ(other_protocol_in({"holdfast-keep", "--help"}), std::nullopt) << "a person has typed it";
+    EXPECT_EQ(control_fd_in({"holdfast-keep", "--", "--control=3"}), -1) << "of the command";
 }
 
 TEST(KeeperForm, WordsThatAreOffAreRefused) {
@@ -111,10 +115,10 @@ TEST(KeeperForm, WordsThatAreOffAreRefused) {
     EXPECT_TRUE(refused({}));
     EXPECT_TRUE(refused({"holdfast-keep"}));
     EXPECT_TRUE(refused({"holdfast-keep", "--help"}));
-    EXPECT_TRUE(refused({"holdfast-keep", "--form=1"}));
-    EXPECT_TRUE(refused({"holdfast-keep", "--form=1", "--control=3", "--id=1", "--"})) << "no command";
-    EXPECT_TRUE(refused({"holdfast-keep", "--form=1", "--control=3", "--", "true"})) << "no id";
-    EXPECT_TRUE(refused({"holdfast-keep", "--form=1", "--id=1", "--", "true"})) << "no control socket";
+    EXPECT_TRUE(refused({"holdfast-keep", "--protocol=1"}));
+    EXPECT_TRUE(refused({"holdfast-keep", "--protocol=1", "--control=3", "--id=1", "--"})) << "no command";
+    EXPECT_TRUE(refused({"holdfast-keep", "--protocol=1", "--control=3", "--", "true"})) << "no id";
+    EXPECT_TRUE(refused({"holdfast-keep", "--protocol=1", "--id=1", "--", "true"})) << "no control socket";
 }
 
 } // namespace

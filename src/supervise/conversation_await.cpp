@@ -1,7 +1,7 @@
 // A thread that waits for an answer reads the helper's output by itself, if nobody else does: the answer then
 // arrives where it is wanted, without waking another thread first. While it reads, the loop does not; what it
 // reads for others it hands out as the loop would.
-#include "supervise/helper.hpp"
+#include "supervise/conversation.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -25,30 +25,30 @@ timespec span_until(base::Moment due) {
 }
 } // namespace
 
-bool Helper::may_lead() const {
+bool Conversation::may_lead(const Lock& lock) const {
     // One reads at a time, or pieces of messages would be taken in the wrong order.
-    return leader_ == nullptr && !evict_ && !loop_reads_ && kept_ && usable() && leader_wake_.valid();
+    return leader_ == nullptr && !evict_ && !loop_reads_ && process_.usable(lock) && leader_wake_.valid();
 }
 
-void Helper::wake_leader() const {
+void Conversation::wake_leader() const {
     const std::uint64_t one = 1;
     static_cast<void>(!::write(leader_wake_.get(), &one, sizeof one));
 }
 
 // Before the descriptor goes, or when the loop must read: the leader leaves at once.
-void Helper::evict_leader(std::unique_lock<std::mutex>& lock) {
+void Conversation::evict_leader(Lock& lock) {
     if (leader_ == nullptr)
         return;
     evict_ = true;
     wake_leader();
     Turn* const mine = turn_;
     turn_ = nullptr;
-    changed_.wait(lock, [this] { return leader_ == nullptr; });
+    leader_left_.wait(lock.lock(), [this] { return leader_ == nullptr; });
     turn_ = mine;
     evict_ = false;
 }
 
-void Helper::make_leader_wake() {
+void Conversation::make_leader_wake() {
     if (leader_wake_.valid())
         return;
     const sys::ForkShield::NoFork no_fork;
@@ -57,41 +57,41 @@ void Helper::make_leader_wake() {
         leader_shield_.add(leader_wake_.get(), no_fork);
 }
 
-int Helper::begin_to_lead(const CallState& call) {
+int Conversation::begin_to_lead(const Lock&, const CallState& call) {
     leader_ = &call;
-    engine_->loop->change(kept_->output_fd(), 0);
-    return kept_->output_fd();
+    engine_->loop->change(output_, 0);
+    return output_;
 }
 
-void Helper::end_to_lead(int output) {
+void Conversation::end_to_lead(int output) {
     leader_ = nullptr;
     engine_->loop->change(output, EPOLLIN); // also for who evicts it: afterwards the loop is the reader
     if (evict_)
-        changed_.notify_all();
+        leader_left_.notify_all();
 }
 
-bool Helper::await(CallState& call, base::Moment due) {
+bool Conversation::await(CallState& call, base::Moment due) {
     int output = -1;
     {
-        const std::scoped_lock lock(mutex_);
+        const Lock lock(process_);
         make_leader_wake();
-        if (!call.done() && call.place == CallState::Place::sent && may_lead())
-            output = begin_to_lead(call);
+        if (!call.done() && call.place == CallState::Place::sent && may_lead(lock))
+            output = begin_to_lead(lock, call);
     }
     if (output >= 0)
         lead(call, output, due);
     return call.wait_until(due);
 }
 
-bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, base::Moment due) {
+bool Conversation::submit_and_await(const std::shared_ptr<CallState>& call, base::Moment due) {
     int output = -1;
     {
         // It reads before it asks: an answer that comes at once wakes nobody else.
-        Turn turn(*this);
+        Turn turn(process_);
         make_leader_wake();
-        if (may_lead())
-            output = begin_to_lead(*call);
-        send_or_wait(call);
+        if (may_lead(turn))
+            output = begin_to_lead(turn, *call);
+        send_or_wait(turn, call);
         if (output >= 0 && call->place != CallState::Place::sent)
             end_to_lead(std::exchange(output, -1));
     }
@@ -100,7 +100,7 @@ bool Helper::submit_and_await(const std::shared_ptr<CallState>& call, base::Mome
     return call->wait_until(due);
 }
 
-void Helper::lead(CallState& call, int output, base::Moment due) {
+void Conversation::lead(CallState& call, int output, base::Moment due) {
     std::array<char, read_bytes> buffer;
     std::array<pollfd, 2> fds{{{.fd = output, .events = POLLIN, .revents = 0},
                                {.fd = leader_wake_.get(), .events = POLLIN, .revents = 0}}};
@@ -117,7 +117,7 @@ void Helper::lead(CallState& call, int output, base::Moment due) {
         if (fds[1].revents != 0) {
             std::uint64_t ignored = 0;
             static_cast<void>(!::read(fds[1].fd, &ignored, sizeof ignored));
-            const std::scoped_lock lock(mutex_);
+            const Lock lock(process_);
             // Either it is to leave, or its call is over, which is about to be said.
             leading = !evict_ && call.place == CallState::Place::sent;
         }
@@ -126,13 +126,13 @@ void Helper::lead(CallState& call, int output, base::Moment due) {
             if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
                 break; // the loop sees the same, and deals with it
             if (size > 0) {
-                Turn turn(*this);
-                turn.by_leader_ = true;
-                receive(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
+                Turn turn(process_);
+                leader_acts_ = true;
+                receive(turn, std::string_view(buffer.data(), static_cast<std::size_t>(size)));
             }
         }
     }
-    const std::scoped_lock lock(mutex_);
+    const Lock lock(process_);
     end_to_lead(output);
 }
 
