@@ -48,8 +48,8 @@ std::string_view Message::method_name(std::string& storage) const {
     return storage;
 }
 
-Message classify(std::string_view text) noexcept {
-    if (!json::is_utf8(text))
+Message classify(std::string_view text, Bytes bytes) noexcept {
+    if (bytes == Bytes::utf8 && !json::is_utf8(text))
         return noise("not UTF-8");
     Message message;
     bool version = false;
@@ -96,6 +96,21 @@ std::optional<std::uint64_t> number_of(std::string_view raw_id) noexcept {
     return value;
 }
 
+Cancellation read_cancellation(std::string_view method, std::string_view params) noexcept {
+    Cancellation cancellation;
+    if (method == "$/cancelRequest")
+        cancellation.style = CancelStyle::lsp;
+    else if (method == "notifications/cancelled")
+        cancellation.style = CancelStyle::mcp;
+    else
+        return cancellation;
+    json::ObjectReader reader(params);
+    while (reader.next())
+        if (reader.key() == (cancellation.style == CancelStyle::lsp ? "id" : "requestId"))
+            cancellation.id = reader.value();
+    return cancellation;
+}
+
 ErrorObject read_error(std::string_view raw) {
     ErrorObject object;
     json::ObjectReader reader(raw);
@@ -115,14 +130,18 @@ ErrorObject read_error(std::string_view raw) {
 }
 
 std::string write_request(std::uint64_t id, std::string_view method, std::string_view params) {
-    std::string out;
-    out.reserve(64 + method.size() + params.size());
-    out += preamble;
     char digits[20];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, id);
     static_cast<void>(error); // twenty digits hold any number of 64 bits
+    return write_request(std::string_view(digits, end), method, params);
+}
+
+std::string write_request(std::string_view raw_id, std::string_view method, std::string_view params) {
+    std::string out;
+    out.reserve(64 + raw_id.size() + method.size() + params.size());
+    out += preamble;
     out += R"("id":)";
-    out.append(digits, end);
+    out += raw_id;
     out += R"(,"method":)";
     json::append_quoted(out, method);
     if (!params.empty()) {
@@ -150,12 +169,19 @@ std::string write_result(std::string_view raw_id, std::string_view result) {
 }
 
 std::string write_error(std::string_view raw_id, int code, std::string_view message, std::string_view data) {
-    std::string out = base::cat(preamble, R"("id":)", raw_id, R"(,"error":{"code":)", code, R"(,"message":)");
+    return write_failure(raw_id, write_error_object(code, message, data));
+}
+
+std::string write_error_object(int code, std::string_view message, std::string_view data) {
+    std::string out = base::cat(R"({"code":)", code, R"(,"message":)");
     json::append_quoted(out, message);
     if (!data.empty())
         out += base::cat(R"(,"data":)", data);
-    out += "}}";
-    return out;
+    return out + '}';
+}
+
+std::string write_failure(std::string_view raw_id, std::string_view error_object) {
+    return base::cat(preamble, R"("id":)", raw_id, R"(,"error":)", error_object, '}');
 }
 
 } // namespace holdfast::rpc

@@ -47,19 +47,14 @@ struct PeerLimits {
     std::size_t max_unsent_answers = std::size_t{8} << 20; // bytes of answers that the helper does not read
 };
 
-// How the other side is told that an answer is no longer wanted.
-enum class CancelStyle : std::uint8_t {
-    silent,
-    lsp, // $/cancelRequest {"id": n}
-    mcp, // notifications/cancelled {"requestId": n}
-};
-
 struct PeerOptions {
     Framing framing = Framing::newline;
     CancelStyle cancel = CancelStyle::silent;
     std::chrono::milliseconds serve_within{
         60'000}; // a request of the helper gets an error after this; 0: never
     PeerLimits limits;
+    // The other side may quote bytes that are not UTF-8 (a path). Otherwise such a message is noise.
+    bool any_bytes = false;
 };
 
 // How a call ended. The views are valid during on_answer only.
@@ -93,6 +88,8 @@ public:
     // asked.
     virtual void on_request_gone(HoldTag hold, RequestId request) = 0;
     virtual void on_noise(std::string_view why, std::string_view excerpt) = 0;
+    // An error whose id is null: about a message of ours that the other side could not read.
+    virtual void on_unaddressed_error(std::string_view /*error*/) {}
 };
 
 struct PeerCounters {

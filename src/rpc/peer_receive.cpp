@@ -60,7 +60,7 @@ void Peer::on_oversize(std::string_view head) {
 }
 
 void Peer::on_message(std::string_view text, base::Moment now) {
-    const Message message = classify(text);
+    const Message message = classify(text, options_.any_bytes ? Bytes::any : Bytes::utf8);
     counters_.messages += message.kind != MessageKind::noise;
     if (message.too_deep && message.kind != MessageKind::noise)
         return on_too_deep(message, text);
@@ -110,6 +110,8 @@ void Peer::on_answer_message(const Message& message) {
     const auto id = number_of(message.id);
     if (!id || !calls_.contains(*id)) {
         ++counters_.late_answers;
+        if (message.kind == MessageKind::error && message.id == "null")
+            events_.on_unaddressed_error(message.error);
         return;
     }
     if (message.kind == MessageKind::empty_answer) {
@@ -135,21 +137,17 @@ void Peer::on_notification_message(const Message& message) {
 }
 
 bool Peer::on_cancellation(std::string_view method, const Message& message) {
-    const bool lsp = method == "$/cancelRequest";
-    if (!lsp && method != "notifications/cancelled")
+    const auto cancellation = read_cancellation(method, message.params);
+    if (cancellation.style == CancelStyle::silent)
         return false;
-    json::ObjectReader reader(message.params);
-    std::string_view raw_id;
-    while (reader.next())
-        if (reader.key() == (lsp ? "id" : "requestId"))
-            raw_id = reader.value();
+    const auto raw_id = cancellation.id;
     const auto at =
         std::ranges::find_if(requests_, [&](const auto& entry) { return entry.second.raw_id == raw_id; });
     if (at == requests_.end())
         return false;
     const RequestId id = at->first;
     const HoldTag hold = at->second.server.hold;
-    if (lsp) // there a cancelled request is answered all the same
+    if (cancellation.style == CancelStyle::lsp) // there a cancelled request is answered all the same
         send_answer(write_error(raw_id, request_cancelled, "cancelled by who asked"));
     end_request(id);
     events_.on_request_gone(hold, id);

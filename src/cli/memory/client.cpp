@@ -36,6 +36,8 @@ constexpr int between_looks = 100;                // at how far the index is
 constexpr std::chrono::minutes most_silence{1};   // an owner answers health whatever else it does
 constexpr std::chrono::minutes most_standing{10}; // a check of a large store says nothing in between
 constexpr std::chrono::seconds most_leaving{30};  // for what was answered already
+constexpr std::size_t longest_answer = std::size_t{1}
+                                       << 30; // an export answers with as much as it was asked for
 
 Error error_of(const json::object& error) {
     Error out{Errc::io, json::text_field(error, "message"), 0};
@@ -86,6 +88,7 @@ Result<MemoryClient> MemoryClient::start(const std::string& home, const Argument
     client.process_ = std::make_unique<sys::PidFd>(std::move(*process));
     client.in_ = std::move(to_helper->writing);
     client.out_ = std::move(from_helper->reading);
+    client.caller_ = std::make_unique<rpc::Caller>(longest_answer);
     if (auto free = sys::set_nonblocking(client.in_.get()); !free)
         return std::unexpected(std::move(free.error()));
     return client;
@@ -139,17 +142,24 @@ void MemoryClient::say_what_is_waited_for(const std::string& phase) {
                  slot && slot->owner_pid > 0 ? cat("; process ", slot->owner_pid, " owns it") : ""));
 }
 
-Result<void> MemoryClient::send(const json::object& message) {
-    std::string line = json::serialize(message);
-    if (!base::is_utf8(line)) // it would not be JSON, and the answer to that belongs to no request
+Result<rpc::CallId> MemoryClient::ask(std::string_view method, const json::object& params) {
+    auto call = caller_->ask(method, params);
+    if (!call && call.error().code == Errc::invalid_argument)
         return fail(Errc::invalid_argument,
                     "the text is not UTF-8; nothing was asked and nothing was stored");
-    line += '\n';
-    for (std::string_view rest = line; !rest.empty();) {
+    if (!call)
+        return call;
+    if (auto sent = send(); !sent)
+        return std::unexpected(std::move(sent.error()));
+    return call;
+}
+
+Result<void> MemoryClient::send() {
+    for (auto rest = caller_->output(); !rest.empty(); rest = caller_->output()) {
         const auto written = sys::write_quietly(in_.get(), rest);
         if (written.state == sys::WriteState::broken)
             return std::unexpected(gone());
-        rest.remove_prefix(written.bytes);
+        caller_->consume(written.bytes);
         if (written.state != sys::WriteState::would_block)
             continue;
         pollfd room{in_.get(), POLLOUT, 0};
@@ -159,89 +169,80 @@ Result<void> MemoryClient::send(const json::object& message) {
     return {};
 }
 
-Result<std::string> MemoryClient::read_line(sys::Deadline until) {
-    std::size_t searched = 0;
+Result<bool> MemoryClient::read(sys::Deadline until) {
     for (;;) {
-        if (const auto end = buffer_.find('\n', searched); end != buffer_.npos) {
-            auto line = buffer_.substr(0, end);
-            buffer_.erase(0, end + 1);
-            return line;
-        }
-        searched = buffer_.size();
         pollfd ready{out_.get(), POLLIN, 0};
         const int count = ::poll(&ready, 1, until.poll_timeout());
         if (count < 0 && errno == EINTR)
             continue;
         if (count == 0)
-            return std::string();
+            return false;
         std::array<char, 65536> chunk;
         const auto n = ::read(out_.get(), chunk.data(), chunk.size());
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return std::unexpected(gone());
-        buffer_.append(chunk.data(), static_cast<std::size_t>(n));
+        caller_->receive({chunk.data(), static_cast<std::size_t>(n)});
+        return true;
     }
 }
 
-Result<json::object> MemoryClient::once(std::string_view method, const json::object& params) {
-    const auto id = ++last_id_;
-    if (auto sent = send({{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}); !sent)
-        return std::unexpected(std::move(sent.error()));
+Result<rpc::Caller::Answer> MemoryClient::once(std::string_view method, const json::object& params) {
+    const auto call = ask(method, params);
+    if (!call)
+        return std::unexpected(call.error());
     ProgressBar bar("memory");
-    bool asked = false; // one question about its health at a time
+    rpc::CallId health_call = 0; // one question about its health at a time; 0: none
     std::string phase = "it does not answer";
     std::uint64_t done = 0;
     auto heard = sys::Deadline::in(silence_);
     auto moved = sys::Deadline::in(standing_);
     for (;;) {
-        auto line =
-            read_line(sys::Deadline::in(std::chrono::milliseconds(bar.visible() ? patience_ms : quiet_ms))
-                          .earlier(heard)
-                          .earlier(moved));
-        if (!line)
-            return std::unexpected(std::move(line.error()));
-        if (line->empty()) {
+        if (auto answer = caller_->take(*call)) {
+            if (health_call != 0)
+                caller_->drop(health_call);
+            return std::move(*answer);
+        }
+        auto came = read(sys::Deadline::in(std::chrono::milliseconds(bar.visible() ? patience_ms : quiet_ms))
+                             .earlier(heard)
+                             .earlier(moved));
+        if (!came)
+            return std::unexpected(std::move(came.error()));
+        if (!*came) {
             if (heard.passed())
                 return std::unexpected(no_sign(silence_, phase));
             if (moved.passed())
                 return std::unexpected(no_sign(standing_, phase));
-            if (std::exchange(asked, true))
+            if (health_call != 0)
                 continue;
-            if (auto sent = send({{"jsonrpc", "2.0"},
-                                  {"id", "health"},
-                                  {"method", "core.health"},
-                                  {"params", json::object()}});
-                !sent)
-                return std::unexpected(std::move(sent.error()));
+            auto asked = ask("core.health", {});
+            if (!asked)
+                return std::unexpected(std::move(asked.error()));
+            health_call = *asked;
             continue;
         }
-        auto message = json::parse_object(*line);
-        if (!message)
+        const auto said = health_call != 0 ? caller_->take(health_call) : std::nullopt;
+        if (!said)
             continue;
-        // An error without an id is about a line that could not be read: there is one question at a time, so
-        // it was that one, and no other answer will come.
-        if (const auto* answered = message->if_contains("id");
-            answered != nullptr && (*answered == id || (answered->is_null() && message->contains("error"))))
-            return std::move(*message);
-        if (const auto* health = json::object_field(*message, "result");
-            health != nullptr && health->contains("phase")) {
-            asked = false;
-            heard = sys::Deadline::in(silence_);
-            const auto* progress = json::object_field(*health, "progress");
-            const auto said = json::text_field(*health, "phase");
-            const auto reached = progress != nullptr ? json::unsigned_field(*progress, "done") : 0;
-            if (const auto waited_for = said == "ready" ? cat("it works on ", method) : said;
-                waited_for != phase || reached != done) {
-                moved = sys::Deadline::in(standing_);
-                phase = waited_for;
-                done = reached;
-            }
-            if (!bar.visible() && !said_)
-                say_what_is_waited_for(phase);
-            if (said != "ready")
-                bar.show(reached, progress != nullptr ? json::unsigned_field(*progress, "total") : 0, said);
+        const auto* health = *said && !(*said)->failed ? (*said)->body.if_object() : nullptr;
+        if (health == nullptr || !health->contains("phase"))
+            continue;
+        health_call = 0;
+        heard = sys::Deadline::in(silence_);
+        const auto* progress = json::object_field(*health, "progress");
+        const auto its_phase = json::text_field(*health, "phase");
+        const auto reached = progress != nullptr ? json::unsigned_field(*progress, "done") : 0;
+        if (const auto waited_for = its_phase == "ready" ? cat("it works on ", method) : its_phase;
+            waited_for != phase || reached != done) {
+            moved = sys::Deadline::in(standing_);
+            phase = waited_for;
+            done = reached;
         }
+        if (!bar.visible() && !said_)
+            say_what_is_waited_for(phase);
+        if (its_phase != "ready")
+            bar.show(reached, progress != nullptr ? json::unsigned_field(*progress, "total") : 0, its_phase);
     }
 }
 
@@ -294,12 +295,12 @@ void MemoryClient::say_what_lies_aside() {
 
 Result<json::value> MemoryClient::call(std::string_view method, json::object params) {
     for (int attempt = 0;; ++attempt) {
-        auto message = once(method, params);
-        if (!message)
-            return std::unexpected(std::move(message.error()));
-        if (auto* result = message->if_contains("result"))
-            return std::move(*result);
-        const auto* error = json::object_field(*message, "error");
+        auto answer = once(method, params);
+        if (!answer)
+            return std::unexpected(std::move(answer.error()));
+        if (!answer->failed)
+            return std::move(answer->body);
+        const auto* error = answer->body.if_object();
         if (error == nullptr)
             return fail(Errc::protocol, "holdfast-memory gave an answer without a result");
         auto ours = error_of(*error);

@@ -5,6 +5,7 @@
 
 #include "cli/shared/options.hpp"
 #include "holdfast/result.hpp"
+#include "rpc/caller.hpp"
 #include "sys/clock.hpp"
 #include "sys/fd.hpp"
 #include "sys/pidfd.hpp"
@@ -42,11 +43,12 @@ public:
 
 private:
     MemoryClient() = default;
-    Result<boost::json::object> once(std::string_view method, const boost::json::object& params);
-    Result<std::string> read_line(sys::Deadline until); // empty: nothing came in time
+    Result<rpc::Caller::Answer> once(std::string_view method, const boost::json::object& params);
+    Result<rpc::CallId> ask(std::string_view method, const boost::json::object& params);
+    Result<bool> read(sys::Deadline until); // false: nothing came in time
     // What it waited for, and what to do.
     [[nodiscard]] Error no_sign(std::chrono::milliseconds waited, const std::string& phase) const;
-    Result<void> send(const boost::json::object& message);
+    Result<void> send();
     [[nodiscard]] Error gone() const; // the helper ended: what that means
     void say_what_is_waited_for(const std::string& phase);
 
@@ -57,8 +59,7 @@ private:
     std::unique_ptr<sys::PidFd> process_;  // none in one that was moved from
     sys::Fd in_;
     sys::Fd out_;
-    std::string buffer_;
-    std::int64_t last_id_ = 0;
+    std::unique_ptr<rpc::Caller> caller_;
 };
 
 } // namespace holdfast::cli

@@ -1,10 +1,11 @@
-// The memory contract: one request in, one answer out, as JSON. Knows nothing of pipes or framing.
+// The memory contract: its methods as a table on the JSON-RPC dispatcher. Knows nothing of pipes or framing.
 #pragma once
 
 #include "memory/contract/host_embeddings.hpp"
 #include "memory/contract/host_model.hpp"
 #include "memory/service/peer.hpp"
 #include "memory/service/service.hpp"
+#include "rpc/dispatcher.hpp"
 
 #include "json/json.hpp"
 
@@ -33,14 +34,10 @@ public:
     virtual std::string_view link_state(std::string_view id) = 0; // "open", "used" or "gone"
 };
 
-class Contract final : public Protocol {
+class Contract final : public Protocol, private rpc::Handlers {
 public:
     // `calls` and `embeddings` outlive it: the service uses them, too.
-    Contract(Service& service, HostCalls& calls, HostEmbeddings& embeddings)
-        : service_(service)
-        , host_calls_(calls)
-        , host_embeddings_(embeddings)
-        , host_model_(calls, service.config().summaries, service.config().summary_timeout_ms) {}
+    Contract(Service& service, HostCalls& calls, HostEmbeddings& embeddings);
 
     // Handles one line. The answer goes to the peer when it is there; a notification gets none.
     void handle(const std::shared_ptr<Peer>& peer, std::string_view line) override;
@@ -52,6 +49,9 @@ public:
     void resume(const std::shared_ptr<Peer>& peer, std::string_view state) override;
     // The peer is gone: its subscriptions end.
     void forget(const Peer* peer) override;
+    // A call from inside the process: objects in, an object out. See local_call.hpp.
+    void call(std::shared_ptr<Peer> peer, std::string_view method, boost::json::object params,
+              rpc::LocalRequest::Done done);
 
     // To the subscribers of that type, and to nobody else.
     void notify(std::string_view type, boost::json::object payload);
@@ -87,12 +87,19 @@ private:
         std::vector<std::string> types; // empty: all
     };
 
+    const rpc::Method* find(const std::shared_ptr<rpc::Connection>& connection,
+                            std::string_view name) override;
+    void serve(const rpc::Method& method, rpc::Request request) override;
+    void take_answer(const std::shared_ptr<rpc::Connection>& connection,
+                     boost::json::object message) override;
+
     bool remember_subscriptions(Peer& peer); // with the mutex held
 
     Service& service_;
     HostCalls& host_calls_;
     HostEmbeddings& host_embeddings_;
     HostModel host_model_;
+    rpc::Dispatcher dispatcher_;
     std::mutex subscriptions_mutex_;
     std::vector<Subscription> subscriptions_;
     std::atomic<std::size_t> subscribers_ = 0; // so that nobody pays for events that nobody wants

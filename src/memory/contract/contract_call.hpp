@@ -4,6 +4,8 @@
 #include "memory/contract/contract.hpp"
 #include "memory/store/values_json.hpp"
 #include "memory/text/cleaner.hpp"
+#include "rpc/params.hpp"
+#include "rpc/responder.hpp"
 
 #include <optional>
 
@@ -14,17 +16,18 @@ inline constexpr std::int64_t latest_time =
 
 class Contract::Call {
 public:
-    // Begins the request with its peer, when it wants an answer.
-    Call(Contract& contract, std::shared_ptr<Peer> peer, std::string_view raw_id, bool wants_answer,
-         boost::json::object params);
+    // Dropped without an answer, it is answered as an internal error.
+    Call(Contract& contract, std::shared_ptr<Peer> peer, rpc::Responder responder, boost::json::object params)
+        : contract_(contract)
+        , peer_(std::move(peer))
+        , responder_(std::move(responder))
+        , params_(std::move(params)) {}
 
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    // Dropped without an answer, it is answered as an internal error: silence is the one wrong answer.
-    ~Call();
 
-    void answer(boost::json::value result);
-    void refuse(boost::json::object error);
+    void answer(boost::json::value result) { responder_.result(std::move(result)); }
+    void refuse(boost::json::object error) { responder_.error(std::move(error)); }
     void refuse(const Error& error) { refuse(contract_error(error)); }
     void refuse_argument(std::string_view message);
     void refuse_missing(std::string_view code, std::string_view message); // session_not_found and its like
@@ -43,8 +46,8 @@ public:
     // "namespace" as it is stored and compared: members by name, so that their order does not tell two apart.
     std::string name_space();
     std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
-    [[nodiscard]] const boost::json::object& params() const noexcept { return params_; }
-    [[nodiscard]] bool bad() const noexcept { return answered_; }
+    [[nodiscard]] const boost::json::object& params() const noexcept { return params_.values(); }
+    [[nodiscard]] bool bad() const noexcept { return responder_.over(); }
 
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
     [[nodiscard]] Service& service() const noexcept { return contract_.service_; }
@@ -59,25 +62,21 @@ public:
     std::string clean_list(std::string_view name, bool required);
 
 private:
-    const boost::json::value* find(std::string_view name) const;
+    // Refuses when what was just read is wrong.
+    template <class Value>
+    Value checked(Value value) {
+        if (!params_.complaint().empty() && !bad())
+            refuse_argument(params_.complaint());
+        return value;
+    }
 
     Contract& contract_;
     std::shared_ptr<Peer> peer_;
-    std::string raw_id_; // as JSON text, the way it was written
-    bool wants_answer_;
-    Peer::Ticket ticket_ = 0;
-    boost::json::object params_;
-    bool answered_ = false;
+    rpc::Responder responder_;
+    rpc::Params params_;
 };
 
 using CallPointer = std::shared_ptr<Contract::Call>;
-using Method = void (*)(const CallPointer&);
-
-// The method of that name, or null.
-Method find_method(std::string_view name);
-
-// An error as a line.
-std::string error_text(std::string_view raw_id, const boost::json::object& error);
 
 // What was recalled, as the contract shows it.
 json::object to_json(const Recalled& recalled);

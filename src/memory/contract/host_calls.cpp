@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
+#include "rpc/message.hpp"
 
 #include <utility>
 #include <vector>
@@ -11,8 +12,6 @@ namespace holdfast::memory {
 using base::cat;
 
 namespace {
-
-constexpr int method_not_found = -32601;
 
 std::unexpected<Error> late(std::int64_t timeout_ms) {
     return fail(Errc::timed_out, cat("no answer within ", timeout_ms, " ms"));
@@ -26,7 +25,7 @@ Result<json::object> outcome_of(const json::object& answer) {
     if (told == nullptr)
         return fail(Errc::protocol, "the host's answer has no result");
     const auto* code = told->if_contains("code");
-    if (code != nullptr && code->is_int64() && code->get_int64() == method_not_found)
+    if (code != nullptr && code->is_int64() && code->get_int64() == rpc::method_not_found)
         return fail(Errc::unsupported, "the host does not offer this");
     const auto* message = told->if_contains("message");
     return fail(Errc::protocol,
@@ -81,11 +80,10 @@ void HostCalls::ask(const std::shared_ptr<Peer>& peer, std::string_view method, 
     }
     if (done)
         return done(fail(Errc::overflow, cat(most_asked, " requests to hosts are unanswered")));
-    peer->send(json::serialize(
-        json::object{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}));
+    peer->send(rpc::write_request(cat('"', id, '"'), method, json::serialize(params)));
 }
 
-bool HostCalls::take(const Peer* peer, const json::object& answer) {
+bool HostCalls::take(const rpc::Connection* peer, const json::object& answer) {
     const auto* id = answer.if_contains("id");
     if (id == nullptr || !id->is_string())
         return false;

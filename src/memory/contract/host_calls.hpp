@@ -31,7 +31,7 @@ public:
     void ask(const std::shared_ptr<Peer>& peer, std::string_view method, boost::json::object params,
              std::int64_t timeout_ms, Done done);
     // True when this answers a request of ours, and comes from the client that it went to.
-    bool take(const Peer* peer, const boost::json::object& answer);
+    bool take(const rpc::Connection* peer, const boost::json::object& answer);
     // The client is gone.
     void forget(const Peer* peer);
     // Tells those whose time is over.

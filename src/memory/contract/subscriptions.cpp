@@ -2,6 +2,7 @@
 #include "memory/contract/contract.hpp"
 
 #include "memory/store/ids.hpp"
+#include "rpc/message.hpp"
 #include "json/json_text.hpp"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ bool Contract::unsubscribe(const Peer* peer, std::string_view id) {
 }
 
 void Contract::forget(const Peer* peer) {
+    dispatcher_.forget(peer);
     host_embeddings_.forget(peer);
     host_calls_.forget(peer);
     const std::lock_guard lock(subscriptions_mutex_);
@@ -74,8 +76,7 @@ void Contract::log(std::string_view level, std::string_view channel, std::string
         return;
     const std::lock_guard lock(subscriptions_mutex_);
     const json::object line{{"ts", now_ms()}, {"level", level}, {"channel", channel}, {"msg", message}};
-    const auto text =
-        json::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "logs.forward"}, {"params", line}});
+    const auto text = rpc::write_notification("logs.forward", json::json_text(line));
     for (const auto& subscription : subscriptions_)
         if (subscription.logs)
             if (const auto peer = subscription.peer.lock())
@@ -90,8 +91,7 @@ void Contract::notify(std::string_view type, json::object payload) {
         sequence_ = static_cast<std::uint64_t>(service_.store().epoch()) << 32U;
     const json::object event{
         {"type", type}, {"ts", now_ms()}, {"seq", ++sequence_}, {"payload", std::move(payload)}};
-    const auto message =
-        json::json_text(json::object{{"jsonrpc", "2.0"}, {"method", "events.notify"}, {"params", event}});
+    const auto message = rpc::write_notification("events.notify", json::json_text(event));
     for (const auto& subscription : subscriptions_)
         if (!subscription.logs && (subscription.types.empty() ||
                                    std::ranges::find(subscription.types, type) != subscription.types.end()))

@@ -3,7 +3,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/mcp/local_call.hpp"
+#include "memory/contract/local_call.hpp"
 #include "json/json_fields.hpp"
 #include "json/json_text.hpp"
 
@@ -90,9 +90,10 @@ std::string recent(const json::value& result) {
     return text;
 }
 
-void not_found(const Mcp::Request& request, const std::string& uri) {
+void not_found(mcp::Request& request, const std::string& uri) {
     // The modern era has no code of its own for it any more.
-    request.refuse(request.modern ? -32602 : -32002, cat("there is no resource ", uri), {{"uri", uri}});
+    request.refuse(request.modern ? int{rpc::invalid_params} : mcp::resource_not_found,
+                   cat("there is no resource ", uri), {{"uri", uri}});
 }
 
 } // namespace
@@ -159,9 +160,9 @@ json::array resource_templates() {
              {"mimeType", "text/plain"}}};
 }
 
-void read_resource(Contract& contract, Mcp::Request request) {
+void read_resource(Contract& contract, mcp::Request request) {
     if (const auto* given = request.params.if_contains("uri"); given == nullptr || !given->is_string())
-        return request.refuse(-32602, "uri must be a string");
+        return request.refuse(rpc::invalid_params, "uri must be a string");
     auto uri = json::text_field(request.params, "uri");
     const char* method = nullptr;
     json::object params;
@@ -184,17 +185,18 @@ void read_resource(Contract& contract, Mcp::Request request) {
     }
     if (method == nullptr)
         return not_found(request, uri);
-    std::string agent(request.peer->agent());
-    call_local(contract, method, std::move(params), std::move(agent),
-               [request = std::move(request), uri = std::move(uri), show, type](const LocalAnswer& answer) {
-                   if (answer.code.ends_with("not_found") || (answer.ok() && answer.result.is_null()))
-                       return not_found(request, uri);
-                   if (!answer.ok())
-                       return request.refuse(-32603, answer.message);
-                   request.answer_cacheable(
-                       {{"contents", {{{"uri", uri}, {"mimeType", type}, {"text", show(answer.result)}}}}},
-                       read_ttl_ms);
-               });
+    auto agent = agent_of(request);
+    call_local(
+        contract, method, std::move(params), std::move(agent),
+        [request = std::move(request), uri = std::move(uri), show, type](const LocalAnswer& answer) mutable {
+            if (answer.code.ends_with("not_found") || (answer.ok() && answer.result.is_null()))
+                return not_found(request, uri);
+            if (!answer.ok())
+                return request.refuse(rpc::internal_error, answer.message);
+            request.answer_cacheable(
+                {{"contents", {{{"uri", uri}, {"mimeType", type}, {"text", show(answer.result)}}}}},
+                read_ttl_ms);
+        });
 }
 
 } // namespace holdfast::memory

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "sys/errors.hpp"
 
-#include "json/json.hpp"
+#include "json/json_fields.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -24,8 +24,6 @@ namespace {
 
 constexpr std::size_t most_descriptors = 8;
 constexpr std::size_t most_text = 4096;
-// 2: room for longer lines in the books of a client, and its own limit of them.
-constexpr int version = 2;
 
 // A home's path may be longer than a socket's address can be, so it is named through a descriptor of its
 // folder.
@@ -152,7 +150,8 @@ std::optional<Packet> receive_packet(int connection, bool& gone) {
 }
 
 std::string to_text(const AttachRequest& request) {
-    return json::serialize(json::object{{"attach", version},
+    return json::serialize(json::object{{"attach", attach_version},
+                                        {"release", HOLDFAST_VERSION},
                                         {"protocol", request.protocol},
                                         {"agent", request.agent.substr(0, 1024)},
                                         {"viewer", request.viewer},
@@ -162,14 +161,24 @@ std::string to_text(const AttachRequest& request) {
                                         {"pid", static_cast<std::int64_t>(::getpid())}});
 }
 
-Result<AttachRequest> parse_attach(std::string_view text) {
-    boost::system::error_code failed;
-    const auto parsed = json::parse(text, failed);
-    const auto* object = failed ? nullptr : parsed.if_object();
+Result<AttachRequest> parse_attach(std::string_view text, const std::string& home) {
+    const auto parsed = json::parse_object(text);
+    const auto* object = parsed ? &*parsed : nullptr;
     const auto* said = object != nullptr ? object->if_contains("attach") : nullptr;
-    if (said == nullptr || *said != version)
-        return fail(Errc::protocol,
-                    cat("the owner of this home speaks version ", version, " of the attach protocol"));
+    if (said == nullptr || !said->is_int64())
+        return fail(Errc::protocol, "this is no request to be served");
+    if (*said != attach_version) {
+        const auto release = json::text_field(*object, "release");
+        return fail(Errc::unsupported,
+                    cat("the owner of the memory at ", home, " (process ", ::getpid(),
+                        ", Holdfast " HOLDFAST_VERSION ") speaks version ", attach_version,
+                        " of the attach protocol, and this process (Holdfast ",
+                        release.empty() ? std::string("of an unknown release") : release.substr(0, 64),
+                        ") version ", said->get_int64(),
+                        ". Use one release of Holdfast in all hosts; or end the owner, with its "
+                        "clients: holdfast stop memory --slot-dir ",
+                        home));
+    }
     AttachRequest request;
     if (const auto* protocol = object->if_contains("protocol"); protocol != nullptr && protocol->is_string())
         request.protocol = protocol->get_string();

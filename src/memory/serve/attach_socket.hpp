@@ -1,14 +1,24 @@
 // The way to a home's owner: a socket inside the home over which a process hands its stdio to the owner.
 //
 // Packets, both ways, each one message:
-//   process -> owner   {"attach":2,"protocol":"rpc","agent":…,"viewer":bool,"stay":bool,"maxLine":n,"pid":n},
-//   with four descriptors: stdin,
-//                      stdout, and the two files of its ledger. "go", after the owner's "ok": from now on the
-//                      owner reads stdin. (Until then it does not: a process may have lost patience with a
-//                      paused owner.) Later "stop": it was asked to end.
-//   owner -> process   "ok", or "no REASON". "state PHASE DONE TOTAL DETAIL" while
-//                      the store is being opened. "done CODE": the client's input ended and everything is
+//   process -> owner   {"attach":2,"release":…,"protocol":"rpc","agent":…,"viewer":bool,"stay":bool,
+//                      "maxLine":n,"pid":n}, with four descriptors: stdin, stdout, and the two files of its
+//                      ledger. "go", after the owner's "ok": from now on the owner reads stdin. (Until then
+//                      it does not: a process may have lost patience with a paused owner.) Later "stop": it
+//                      was asked to end.
+//   owner -> process   "ok", or "no REASON", or "no version REASON". "state PHASE DONE TOTAL DETAIL" while
+//   the
+//                      store is being opened. "done CODE": the client's input ended and everything is
 //                      answered.
+//
+// Versions. "attach" is the version of all of this and of the ledger's files. It goes up when one side would
+// misread the other: a packet that must be understood, another layout of the ledger. Unknown members are
+// ignored and missing ones have a default, so what may be ignored does not raise it. Equal numbers are
+// served, whatever release of Holdfast the two processes are. Unequal ones are refused with "no version
+// REASON", which names both and what to do; a refused process says so, and then ends (a command) or waits for
+// the owner's end (a helper of a host). The words "no", "version" and the member "attach" stay in every
+// version.
+//
 // The end of the connection, on either side, is the end of that process: the owner drops the client, the
 // process looks for the next owner. The socket's file lies in the home, so it is reached by the same right as
 // the data.
@@ -26,6 +36,9 @@
 namespace holdfast::memory {
 
 inline constexpr const char* attach_socket_name = "memory.sock";
+// 2: room for longer lines in the books of a client, and its own limit of them.
+inline constexpr int attach_version = 2;
+inline constexpr std::string_view version_refusal = "no version ";
 
 // Only for the one that owns the home's slot: replaces whatever lies there under that name.
 Result<sys::Fd> listen_in(const std::string& home);
@@ -54,6 +67,8 @@ struct AttachRequest {
     std::uint16_t port = 0;   // where it would like the pages; 0: anywhere. The first who wants them is heard
 };
 std::string to_text(const AttachRequest& request);
-Result<AttachRequest> parse_attach(std::string_view text);
+// Errors: unsupported (another version; the message is the reason of the refusal), protocol (no request).
+// `home` is for the reason.
+Result<AttachRequest> parse_attach(std::string_view text, const std::string& home);
 
 } // namespace holdfast::memory

@@ -75,6 +75,8 @@ Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int
             return fail(Errc::not_found, "the owner of the home went away");
         if (!packet)
             continue;
+        if (packet->text.starts_with(version_refusal))
+            return fail(Errc::unsupported, packet->text.substr(version_refusal.size()));
         if (packet->text.starts_with("no "))
             return fail(Errc::protocol, packet->text.substr(3));
         if (packet->text != "ok")

@@ -14,9 +14,10 @@
 namespace holdfast::memory {
 
 // Offers the stdio with its books to the owner. The connection, once the owner has it; from then on the owner
-// alone reads and writes them. Errors: not_found (nobody listens, or nobody answers in time), protocol
-// (refused: why). `stop_fd` readable ends the wait (cancelled). `stopped`: wakes an owner that is stopped;
-// null: who is stopped stays so.
+// alone reads and writes them. Errors: not_found (nobody listens, or nobody answers in time), unsupported
+// (the owner speaks another version: why, and what to do), protocol (refused otherwise: why). `stop_fd`
+// readable ends the wait (cancelled). `stopped`: wakes an owner that is stopped; null: who is stopped stays
+// so.
 Result<sys::Fd> offer(const std::string& home, const AttachRequest& request, int in, int out,
                       const LedgerFiles& files, std::chrono::milliseconds patience, int stop_fd,
                       StoppedOwner* stopped);

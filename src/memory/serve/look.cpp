@@ -8,6 +8,7 @@
 #include "memory/service/service.hpp"
 #include "memory/store/aside.hpp"
 #include "memory/store/glance.hpp"
+#include "rpc/caller.hpp"
 #include "sys/clock.hpp"
 #include "json/json_fields.hpp"
 
@@ -27,18 +28,26 @@ namespace {
 constexpr std::chrono::milliseconds patience{5000};
 constexpr int most_looks = 3;
 
-// Nothing: the owner went away, or did not answer in time.
-std::optional<json::object> ask_owner(const std::string& home) {
+// Nothing: the owner went away, or did not answer in time; or it speaks another version, and why is said.
+std::optional<json::object> ask_owner(const std::string& home, std::string& refusal) {
     const auto deadline = sys::Deadline::in(patience);
     auto link = attach_client(home, "rpc", patience);
-    if (!link)
+    if (!link) {
+        refusal = link.error().code == Errc::unsupported ? link.error().message : "";
         return std::nullopt;
-    constexpr std::string_view question = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"core.health\"}\n";
-    if (::write(link->to_owner.get(), question.data(), question.size()) !=
-        static_cast<ssize_t>(question.size()))
+    }
+    rpc::Caller caller;
+    const auto call = caller.ask("core.health", {});
+    const auto question = caller.output();
+    if (!call || ::write(link->to_owner.get(), question.data(), question.size()) !=
+                     static_cast<ssize_t>(question.size()))
         return std::nullopt;
-    std::string text;
-    while (!text.ends_with('\n')) {
+    for (;;) {
+        if (auto answer = caller.take(*call)) {
+            if (!*answer || (*answer)->failed || !(*answer)->body.is_object())
+                return std::nullopt;
+            return std::move((*answer)->body.get_object());
+        }
         pollfd ready[2] = {{link->from_owner.get(), POLLIN, 0}, {link->link.get(), POLLRDHUP, 0}};
         const int n = ::poll(ready, 2, deadline.poll_timeout());
         if (n < 0 && errno == EINTR)
@@ -49,11 +58,8 @@ std::optional<json::object> ask_owner(const std::string& home) {
         const auto got = ::read(link->from_owner.get(), chunk.data(), chunk.size());
         if (got <= 0)
             return std::nullopt;
-        text.append(chunk.data(), static_cast<std::size_t>(got));
+        caller.receive({chunk.data(), static_cast<std::size_t>(got)});
     }
-    const auto message = json::parse_object(text);
-    const auto* health = message ? json::object_field(*message, "result") : nullptr;
-    return health != nullptr ? std::optional(*health) : std::nullopt;
 }
 
 json::object from_files(const std::string& home, std::string_view phase) {
@@ -90,13 +96,14 @@ Result<json::object> look_at_home(const std::string& home) {
         return fail(Errc::not_found, cat("there is no memory at ", home));
     const SlotLocation location{home, home_slot_name};
     json::object seen;
+    std::string refusal;
     for (int look = 0; look < most_looks; ++look) {
         const auto before = query(location);
         if (!before)
             return std::unexpected(before.error());
         const bool owned = before->state == SlotState::owned;
         if (owned && !before->owner_stopped)
-            if (auto health = ask_owner(home))
+            if (auto health = ask_owner(home, refusal))
                 return std::move(*health);
         const auto now = query(location);
         if (!now)
@@ -104,6 +111,11 @@ Result<json::object> look_at_home(const std::string& home) {
         seen = from_files(home, now->state != SlotState::owned ? "closed"
                                 : now->owner_stopped           ? "stopped"
                                                                : "silent");
+        if (!refusal.empty()) {
+            auto& warnings = seen["warnings"];
+            (warnings.is_array() ? warnings.get_array() : warnings.emplace_array())
+                .push_back({{"code", "other_version"}, {"message", refusal}});
+        }
         // Read without a lock: it counts when nobody came in between.
         const auto after = query(location);
         if (after && after->epoch == now->epoch && after->state == now->state &&

@@ -58,9 +58,10 @@ void Owner::hear(Guest& guest) {
         guest.gone = true;
         return;
     }
-    auto request = parse_attach(packet->text);
+    auto request = parse_attach(packet->text, options_.home);
     if (!request)
-        return refuse(request.error().message);
+        return refuse(request.error().code == Errc::unsupported ? cat("version ", request.error().message)
+                                                                : request.error().message);
     if (packet->descriptors.size() != 4)
         return refuse("an offer comes with four descriptors");
     if (protocol_named(request->protocol) == nullptr)

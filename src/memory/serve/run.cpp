@@ -1,5 +1,6 @@
 #include "memory/serve/run.hpp"
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/serve/attached.hpp"
 #include "memory/serve/owner.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 namespace holdfast::memory {
 
@@ -135,6 +137,13 @@ RunEnd run(const RunOptions& options) {
             answer_what_was_lost(options, std::move(*files));
             return {0, false, ""};
         }
+        if (connection.error().code == Errc::unsupported) {
+            if (options.told_by_client) // a command: nobody wants to wait for the end of somebody else
+                return {1, false, connection.error().message};
+            std::fprintf(stderr, "holdfast-memory: %s. This process waits for the owner's end\n",
+                         base::printable(connection.error().message).c_str());
+            return serve(options, std::move(footing), std::move(*files));
+        }
         if (connection.error().code == Errc::protocol || patience.passed())
             // Nobody to share with: an owner that listens nowhere, or cannot be woken. Its end is waited for,
             // and health is answered meanwhile.
@@ -175,8 +184,8 @@ Result<ClientLink> attach_client(const std::string& home, const std::string& pro
             return link;
         }
         const auto seen = query({home, "memory"});
-        if (connection.error().code == Errc::protocol || deadline.passed() || !seen ||
-            seen->state == SlotState::free)
+        if (connection.error().code == Errc::protocol || connection.error().code == Errc::unsupported ||
+            deadline.passed() || !seen || seen->state == SlotState::free)
             return std::unexpected(std::move(connection.error()));
         ::poll(nullptr, 0, 10); // it is coming up, or going away
     }

@@ -65,7 +65,7 @@ RunEnd run(const RunOptions& options);
 
 // For a command that wants to ask something: a connection to the living owner of the home, as a pair of
 // descriptors to write lines to and to read lines from. The connection ends when `link` is closed. not_found:
-// nobody owns the home, or the owner does not answer within the time.
+// nobody owns the home, or the owner does not answer within the time. unsupported: it speaks another version.
 struct ClientLink {
     sys::Fd to_owner;
     sys::Fd from_owner;

@@ -48,6 +48,12 @@ void Stream::answer(Ticket ticket, std::string_view message) {
         wake();
 }
 
+void Stream::withdraw(Ticket ticket) {
+    const std::lock_guard lock(mutex_);
+    ledger_.drop(ticket);
+    wake(); // there may be room again, or nothing left to wait for
+}
+
 bool Stream::remember(std::string_view state) {
     const std::lock_guard lock(mutex_);
     return ledger_.remember(state);

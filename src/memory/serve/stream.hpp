@@ -25,6 +25,7 @@ public:
     void send(std::string_view message) override;
     Ticket begin(std::string_view raw_id) override;
     void answer(Ticket ticket, std::string_view message) override;
+    void withdraw(Ticket ticket) override;
     bool remember(std::string_view state) override;
     bool hold_lines() override;
     void go_on() override;

@@ -1,45 +1,20 @@
 // What a client looks like to a protocol, and a protocol to whoever serves clients.
 #pragma once
 
+#include "rpc/connection.hpp"
+
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace holdfast::memory {
 
-// One client. Outlives every answer that is still to come (shared). All functions may be called from any
-// thread unless they say otherwise.
-class Peer {
+// One client: a connection of the JSON-RPC server, and what the memory has to know of it besides. Its ids and
+// its state (begin, remember; at most 32 KiB) are kept outside this process, so that the next owner answers
+// what this one leaves unanswered: Protocol::lost.
+class Peer : public rpc::Connection {
 public:
-    using Ticket = std::uint32_t;                   // 0: none
-    static constexpr std::size_t longest_id = 4096; // as JSON text; a request with a longer one is refused
-
-    Peer() = default;
-    Peer(const Peer&) = delete;
-    Peer& operator=(const Peer&) = delete;
-    virtual ~Peer() = default;
-
-    // One message, without the newline, that answers nothing: a notification, or a request of ours. Never
-    // waits for the client to read.
-    virtual void send(std::string_view message) = 0;
-    // Says that the line in hand is a request that will be answered; to be called on the thread that handles
-    // the line, before anything is done for it. From here on the client gets an answer whatever happens to
-    // this process: a successor answers it with Protocol::lost. `raw_id` is JSON text, at most longest_id
-    // bytes; "null" for a line without one.
-    virtual Ticket begin(std::string_view /*raw_id*/) { return 0; }
-    // The answer to what was begun. Exactly once per ticket.
-    virtual void answer(Ticket /*ticket*/, std::string_view message) { send(message); }
-    // To be called while a line is handled, on that thread: no further line of this client is handed out
-    // until go_on(), from any thread, so that they still take effect in the order in which they came. False:
-    // it cannot wait, so what the line asks for has to be done at once.
-    virtual bool hold_lines() { return false; }
-    virtual void go_on() {}
-    // What its protocol has to know of this client should another process become the owner: subscriptions,
-    // how far a handshake came. Kept outside this process, replaced as a whole. False: longer than 32 KiB,
-    // not kept.
-    virtual bool remember(std::string_view /*state*/) { return false; }
     // Whether it answers requests of ours: a client with a line of its own, and no part of this program.
     [[nodiscard]] virtual bool takes_requests() const { return false; }
     // Requests of one lane wait for each other where many are to be worked on, and not for those of another.

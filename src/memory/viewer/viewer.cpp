@@ -4,7 +4,7 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "core/page_sessions.hpp"
-#include "memory/mcp/local_call.hpp"
+#include "memory/contract/local_call.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "memory/viewer/http_server.hpp"

@@ -5,7 +5,7 @@
 #include "rpc/message.hpp"
 #include "json/json_scan.hpp"
 
-#include <boost/json/src.hpp>
+#include <boost/json.hpp>
 
 #include <string>
 

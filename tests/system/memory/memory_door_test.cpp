@@ -2,9 +2,13 @@
 // middle.
 #include "harness/child.hpp"
 #include "harness/eventually.hpp"
+#include "holdfast/slot.hpp"
+#include "memory/serve/attach_socket.hpp"
+#include "memory/serve/look.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 #include "support/memory_talk.hpp"
+#include "support/patience.hpp"
 #include "sys/fd.hpp"
 
 #include <gtest/gtest.h>
@@ -14,9 +18,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <poll.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 namespace holdfast::test {
 namespace {
@@ -91,6 +98,114 @@ TEST(MemoryDoor, what_was_in_the_way_of_listening_may_go_away_later) {
     EXPECT_EQ(health_of(second).at("pid"), owner.pid());
     ::close(said[0]);
     ::close(said[1]);
+}
+
+// The owner's answer to an offer without descriptors.
+std::string answer_to(const std::string& home, const std::string& offer) {
+    const auto visitor = visit(home);
+    EXPECT_TRUE(memory::send_packet(visitor.get(), offer));
+    pollfd ready{visitor.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ready, 1, static_cast<int>(patient(std::chrono::seconds(10)).count())), 1);
+    bool gone = false;
+    const auto packet = memory::receive_packet(visitor.get(), gone);
+    return packet ? packet->text : "";
+}
+
+TEST(MemoryDoor, an_offer_of_another_version_is_refused_with_both_versions_and_what_to_do) {
+    const TempHome home;
+    MemoryProcess owner(home.path());
+    prepare(owner);
+    const auto ours = std::to_string(memory::attach_version);
+    const auto theirs = std::to_string(memory::attach_version + 1);
+    const auto refusal = answer_to(home.path(), R"({"attach":)" + theirs + R"(,"release":"9.8.7","new":[]})");
+    EXPECT_TRUE(refusal.starts_with("no version ")) << refusal;
+    for (const std::string& words :
+         {"version " + ours, "version " + theirs, std::string("Holdfast 9.8.7"),
+          std::string("Holdfast " HOLDFAST_VERSION), "process " + std::to_string(owner.pid()),
+          "holdfast stop memory --slot-dir " + home.path()})
+        EXPECT_NE(refusal.find(words), std::string::npos) << words << "\nin: " << refusal;
+    EXPECT_TRUE(answer_to(home.path(), R"({"attach":1})").starts_with("no version "));
+    // Another release with the same number is served, and unknown members are ignored: this one is refused
+    // only because it has no descriptors.
+    const auto same = answer_to(home.path(), R"({"attach":)" + ours + R"(,"release":"9.8.7","new":[]})");
+    EXPECT_EQ(same, "no an offer comes with four descriptors");
+    EXPECT_EQ(answer_to(home.path(), "{}"), "no this is no request to be served");
+    EXPECT_EQ(health_of(owner).at("ok"), true);
+}
+
+// An owner of another release: it has the home, and refuses everybody.
+class OtherOwner {
+public:
+    explicit OtherOwner(const std::string& home)
+        : slot_(acquire({home, "memory"}, {}).value())
+        , listener_(memory::listen_in(home).value()) {}
+    // Refuses the next one.
+    void refuse(const std::string& why) {
+        pollfd comes{listener_.get(), POLLIN, 0};
+        ASSERT_EQ(::poll(&comes, 1, static_cast<int>(patient(std::chrono::seconds(10)).count())), 1);
+        guest_ = memory::accept_own(listener_.get());
+        ASSERT_TRUE(memory::send_packet(guest_.get(), why));
+    }
+
+private:
+    Acquired slot_;
+    sys::Fd listener_;
+    sys::Fd guest_;
+};
+
+std::string all_of(int descriptor) {
+    std::string text;
+    char chunk[1024];
+    for (ssize_t n = 0; (n = ::read(descriptor, chunk, sizeof chunk)) > 0;)
+        text.append(chunk, static_cast<std::size_t>(n));
+    return text;
+}
+
+TEST(MemoryDoor, refused_for_its_version_a_helper_says_so_and_serves_when_the_owner_is_gone) {
+    const TempHome home;
+    int said[2];
+    ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+    auto other = std::make_optional<OtherOwner>(home.path());
+    MemoryProcess memory(home.path(), {}, {}, said[1]);
+    ::close(said[1]);
+    other->refuse("no version it is of another version; end it first");
+    const auto waiting = health_of(memory);
+    EXPECT_EQ(waiting.at("phase"), "opening");
+    other.reset();
+    EXPECT_TRUE(memory.call("memory.add", {{"text", "a note"}}).contains("result"));
+    memory.close_input();
+    EXPECT_EQ(memory.wait_briefly(), 0);
+    const auto text = all_of(said[0]);
+    ::close(said[0]);
+    EXPECT_NE(text.find("it is of another version; end it first. This process waits for the owner's end"),
+              std::string::npos)
+        << text;
+}
+
+TEST(MemoryDoor, refused_for_its_version_a_reader_says_so_beside_what_the_files_say) {
+    const TempHome home;
+    OtherOwner other(home.path());
+    auto looked = std::async(std::launch::async, [&] { return memory::look_at_home(home.path()); });
+    other.refuse("no version it is of another version; end it first");
+    const auto health = looked.get();
+    ASSERT_TRUE(health);
+    EXPECT_EQ(health->at("phase"), "silent");
+    EXPECT_EQ(health->at("warnings").at(0).at("code"), "other_version");
+    EXPECT_EQ(health->at("warnings").at(0).at("message"), "it is of another version; end it first");
+}
+
+TEST(MemoryDoor, refused_for_its_version_the_helper_of_a_command_ends_at_once) {
+    const TempHome home;
+    int said[2];
+    ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+    OtherOwner other(home.path());
+    MemoryProcess memory(home.path(), {"--told-by-client"}, {}, said[1]);
+    ::close(said[1]);
+    other.refuse("no version it is of another version; end it first");
+    EXPECT_EQ(memory.wait_briefly(), 1);
+    const auto text = all_of(said[0]);
+    ::close(said[0]);
+    EXPECT_NE(text.find("it is of another version; end it first"), std::string::npos) << text;
 }
 
 TEST(MemoryDoor, a_pipe_under_the_name_of_a_file_holds_up_nobody) {

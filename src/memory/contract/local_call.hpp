@@ -1,5 +1,5 @@
 // Calling the contract from inside the process that serves it: the faces for hosts and for browsers stand on
-// the same methods as everybody else.
+// the same methods as everybody else. Objects go in and come out; nothing is written as text.
 #pragma once
 
 #include "memory/contract/contract.hpp"
