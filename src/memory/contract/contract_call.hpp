@@ -2,8 +2,8 @@
 #pragma once
 
 #include "memory/contract/contract.hpp"
-#include "memory/store/values_json.hpp"
 #include "memory/text/cleaner.hpp"
+#include "memory/transfer/values_json.hpp"
 
 #include <optional>
 

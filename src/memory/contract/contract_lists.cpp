@@ -3,7 +3,7 @@
 #include "memory/contract/contract_transfer.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 
 #include <charconv>
 

@@ -2,7 +2,7 @@
 #include "memory/contract/contract_reading.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 namespace holdfast::memory {
 

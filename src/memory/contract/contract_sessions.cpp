@@ -2,7 +2,7 @@
 #include "memory/contract/contract_writing.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <vector>
 

@@ -1,11 +1,11 @@
 #include "memory/contract/contract_transfer.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/aside.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/damage.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/transfer/records.hpp"
+#include "memory/writer/aside.hpp"
 
 #include <algorithm>
 #include <array>

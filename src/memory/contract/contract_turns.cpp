@@ -1,7 +1,7 @@
 // Turns: their beginning, which recalls, and their end, which is stored.
 #include "memory/contract/contract_writing.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <algorithm>
 #include <mutex>

@@ -1,7 +1,7 @@
 #include "memory/contract/contract_writing.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "json/json_text.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "memory/contract/contract_call.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 
 namespace holdfast::memory {

@@ -1,8 +1,7 @@
 #include "memory/embed/embedder.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/damage.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>

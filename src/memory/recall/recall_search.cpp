@@ -2,9 +2,9 @@
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
-#include "memory/store/rows.hpp"
+#include "database/row_reading.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>

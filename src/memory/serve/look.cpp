@@ -6,8 +6,8 @@
 #include "memory/serve/home_slot.hpp"
 #include "memory/serve/run.hpp"
 #include "memory/service/service.hpp"
-#include "memory/store/aside.hpp"
-#include "memory/store/glance.hpp"
+#include "memory/writer/aside.hpp"
+#include "memory/writer/glance.hpp"
 #include "sys/clock.hpp"
 #include "json/json_fields.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/sqlite.hpp"
+#include "memory/repository/connection.hpp"
 #include "memory/transfer/records.hpp"
 #include "json/json_exact.hpp"
 
@@ -326,7 +326,7 @@ Result<void> read_own_store(Database& database, const std::string& path,
 // there.
 Result<Database> open_at_one_moment(const std::string& path) {
     const auto open = [&](OpenMode mode, const char* first = nullptr) -> Result<Database> {
-        auto database = Database::open(path, mode);
+        auto database = open_database(path, mode);
         if (!database)
             return database;
         if (first != nullptr)

@@ -1,11 +1,11 @@
 // The store into lines.
-#include "memory/store/values_json.hpp"
 #include "memory/transfer/records.hpp"
+#include "memory/transfer/values_json.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/damage.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/damage.hpp"
+#include "memory/repository/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
 #include "json/json_exact.hpp"

@@ -2,8 +2,8 @@
 #include "memory/transfer/records.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 #include "json/json_sorted.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The contract inside one process: what its methods do when their write is run a second time, when a call is
 // repeated, and with values that only look right.
 #include "memory/contract/contract.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/mcp/local_call.hpp"
-#include "memory/store/ids.hpp"
 #include "support/memory_home.hpp"
 #include "support/patience.hpp"
 

@@ -1,8 +1,8 @@
 // Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
 #include "harness/eventually.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_turns.hpp"
