@@ -5,46 +5,12 @@
 #include <sqlite3.h>
 
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 
 namespace holdfast::database {
 
 using base::cat;
 
 namespace {
-
-std::string file_of(sqlite3* db) {
-    const char* path = db != nullptr ? sqlite3_db_filename(db, "main") : nullptr;
-    return path != nullptr && *path != 0 ? path : "the database";
-}
-
-Error describe(sqlite3* db, std::string_view what, int code) {
-    const int primary = code & 0xff;
-    const int sys = db != nullptr ? sqlite3_system_errno(db) : 0;
-    const char* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
-    if (primary == SQLITE_FULL ||
-        (primary == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)))
-        return {Errc::no_space,
-                cat(what, ": the disk is full. Nothing was changed; free some space and try again"), ENOSPC};
-    if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
-        return {Errc::io, cat(what, ": the database is corrupt (", text, ")"), EUCLEAN};
-    if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
-        return {Errc::held, cat(what, ": another connection holds the database (", text, ")"), 0};
-    if (primary == SQLITE_PERM || primary == SQLITE_READONLY || primary == SQLITE_AUTH ||
-        (primary == SQLITE_CANTOPEN && (sys == EACCES || sys == EPERM || sys == EROFS)))
-        return {Errc::not_permitted,
-                cat(what, ": ", text, ". ", file_of(db),
-                    " and its folder must be readable and writable for this user"),
-                sys != 0 ? sys : EACCES};
-    if (primary == SQLITE_CANTOPEN && sys != 0)
-        return {Errc::io, cat(what, ": ", text, " (", std::strerror(sys), ")"), sys};
-    if (primary == SQLITE_INTERRUPT)
-        return {Errc::cancelled, cat(what, ": interrupted"), 0};
-    if (primary == SQLITE_TOOBIG)
-        return {Errc::overflow, cat(what, ": ", text), 0};
-    return {Errc::io, cat(what, ": ", text), sys};
-}
 
 // As SQLite takes it: everything that could mean something in an address is written as its number.
 std::string still_uri(const std::string& path) {
@@ -61,87 +27,6 @@ std::string still_uri(const std::string& path) {
 }
 
 } // namespace
-
-bool is_corrupt(const Error& error) noexcept {
-    return error.sys == EUCLEAN;
-}
-
-Statement& Statement::bind(int index, std::int64_t value) noexcept {
-    sqlite3_bind_int64(stmt_, index, value);
-    return *this;
-}
-
-Statement& Statement::bind(int index, double value) noexcept {
-    sqlite3_bind_double(stmt_, index, value);
-    return *this;
-}
-
-Statement& Statement::bind(int index, std::string_view text) noexcept {
-    // A null pointer would bind NULL; an empty text is a text.
-    sqlite3_bind_text64(stmt_, index, text.data() != nullptr ? text.data() : "", text.size(), SQLITE_STATIC,
-                        SQLITE_UTF8);
-    return *this;
-}
-
-Statement& Statement::bind_null(int index) noexcept {
-    sqlite3_bind_null(stmt_, index);
-    return *this;
-}
-
-Statement& Statement::bind_or_null(int index, std::string_view text) noexcept {
-    return text.empty() ? bind_null(index) : bind(index, text);
-}
-
-Result<bool> Statement::step() {
-    const int code = sqlite3_step(stmt_);
-    if (code == SQLITE_ROW)
-        return true;
-    if (code == SQLITE_DONE)
-        return false;
-    auto error =
-        describe(sqlite3_db_handle(stmt_), called_, sqlite3_extended_errcode(sqlite3_db_handle(stmt_)));
-    sqlite3_reset(stmt_);
-    return std::unexpected(std::move(error));
-}
-
-Result<void> Statement::run() {
-    for (;;) {
-        auto row = step();
-        if (!row)
-            return std::unexpected(std::move(row.error()));
-        if (!*row)
-            break;
-    }
-    reset();
-    return {};
-}
-
-void Statement::reset() noexcept {
-    sqlite3_reset(stmt_);
-    sqlite3_clear_bindings(stmt_);
-}
-
-void Statement::finalize() noexcept {
-    sqlite3_finalize(std::exchange(stmt_, nullptr));
-}
-
-std::int64_t Statement::integer(int column) const noexcept {
-    return sqlite3_column_int64(stmt_, column);
-}
-double Statement::real(int column) const noexcept {
-    return sqlite3_column_double(stmt_, column);
-}
-bool Statement::is_null(int column) const noexcept {
-    return sqlite3_column_type(stmt_, column) == SQLITE_NULL;
-}
-
-std::string_view Statement::text(int column) const noexcept {
-    const auto* text = sqlite3_column_text(stmt_, column);
-    if (text == nullptr)
-        return {};
-    return {reinterpret_cast<const char*>(text),
-            static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))};
-}
 
 Database::Database(Database&& other) noexcept
     : db_(std::exchange(other.db_, nullptr))
@@ -189,7 +74,7 @@ Result<Database> Database::open(const std::string& path, OpenMode mode, const Op
     if (mode == OpenMode::read_only_with_log) {
         // Alone with its log, SQLite keeps the index of it in memory instead of in a file; and at the end it
         // must leave the log as it is.
-        sqlite3_db_config(database.db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+        database.keep_log_on_close();
         if (auto alone = database.exec("PRAGMA locking_mode=EXCLUSIVE"); !alone)
             return std::unexpected(std::move(alone.error()));
     }
@@ -204,10 +89,6 @@ void Database::close() noexcept {
         statement.finalize();
     statements_.clear();
     sqlite3_close(std::exchange(db_, nullptr));
-}
-
-Error Database::error(std::string_view what, int code) const {
-    return describe(db_, what, code);
 }
 
 Result<void> Database::exec(const std::string& sql) {
@@ -246,8 +127,48 @@ std::int64_t Database::last_row_id() const noexcept {
 int Database::changes() const noexcept {
     return sqlite3_changes(db_);
 }
+std::int64_t Database::total_changes() const noexcept {
+    return sqlite3_total_changes64(db_);
+}
 bool Database::in_transaction() const noexcept {
     return sqlite3_get_autocommit(db_) == 0;
+}
+
+void Database::wait_for_locks(int at_most_ms) noexcept {
+    sqlite3_busy_timeout(db_, at_most_ms);
+}
+
+Copied Database::checkpoint(Checkpoint how) noexcept {
+    const int mode = how == Checkpoint::passive ? SQLITE_CHECKPOINT_PASSIVE
+                     : how == Checkpoint::full  ? SQLITE_CHECKPOINT_FULL
+                                                : SQLITE_CHECKPOINT_TRUNCATE;
+    Copied copied;
+    copied.done = sqlite3_wal_checkpoint_v2(db_, nullptr, mode, &copied.frames, &copied.copied) == SQLITE_OK;
+    return copied;
+}
+
+void Database::keep_log_on_close() noexcept {
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void Database::count_log_frames(std::atomic<std::size_t>& frames) noexcept {
+    sqlite3_wal_hook(
+        db_,
+        [](void* counted, sqlite3*, const char*, int now) {
+            *static_cast<std::atomic<std::size_t>*>(counted) = static_cast<std::size_t>(now);
+            return SQLITE_OK;
+        },
+        &frames);
+}
+
+void Database::tell(RowListener& listener) noexcept {
+    sqlite3_update_hook(
+        db_,
+        [](void* told, int kind, const char*, const char* table, sqlite3_int64 row) {
+            if (kind != SQLITE_DELETE)
+                static_cast<RowListener*>(told)->stored(table, row);
+        },
+        &listener);
 }
 
 } // namespace holdfast::database

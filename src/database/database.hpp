@@ -1,77 +1,15 @@
-// SQLite, wrapped: a connection, a prepared statement, and errors as values.
-//
-// A Database is used by one thread at a time. A corrupt file is told apart from every other failure by
-// Error::sys == EUCLEAN (is_corrupt), a full disk by Errc::no_space, and a lock that another process holds by
-// Errc::held.
+// A connection to a SQLite database. It is used by one thread at a time.
 #pragma once
 
-#include "holdfast/result.hpp"
+#include "database/statement.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
-struct sqlite3;
-struct sqlite3_stmt;
-
 namespace holdfast::database {
-
-// True when the error means that the file's content is not a sound SQLite database.
-bool is_corrupt(const Error& error) noexcept;
-
-// A statement that the Database keeps. Bound anew for each use; parameters are numbered from 1.
-// Column text stays valid until the next step(), reset() or bind.
-class Statement {
-public:
-    Statement() = default;
-    Statement(sqlite3_stmt* stmt, const char* called) noexcept
-        : stmt_(stmt)
-        , called_(called) {}
-
-    Statement& bind(int index, std::int64_t value) noexcept;
-    Statement& bind(int index, int value) noexcept { return bind(index, static_cast<std::int64_t>(value)); }
-    Statement& bind(int index, double value) noexcept;
-    // The text must live until the statement is reset: it is not copied.
-    Statement& bind(int index, std::string_view text) noexcept;
-    Statement& bind(int index, const std::string& text) noexcept {
-        return bind(index, std::string_view(text));
-    }
-    Statement& bind(int index, const char* text) noexcept { return bind(index, std::string_view(text)); }
-    Statement& bind_null(int index) noexcept;
-    // NULL when the text is empty.
-    Statement& bind_or_null(int index, std::string_view text) noexcept;
-
-    // True: a row is there. False: done.
-    Result<bool> step();
-    // Runs to the end and resets.
-    Result<void> run();
-    void reset() noexcept;
-    void finalize() noexcept; // by the Database, when it closes
-
-    [[nodiscard]] std::int64_t integer(int column) const noexcept;
-    [[nodiscard]] double real(int column) const noexcept;
-    [[nodiscard]] std::string_view text(int column) const noexcept;
-    [[nodiscard]] std::string string(int column) const { return std::string(text(column)); }
-    [[nodiscard]] bool is_null(int column) const noexcept;
-
-private:
-    sqlite3_stmt* stmt_ = nullptr;
-    const char* called_ = ""; // what errors call the database
-};
-
-// Resets a statement at the end of a scope, so that it holds no read transaction open.
-class ScopedReset {
-public:
-    explicit ScopedReset(Statement& statement) noexcept
-        : statement_(statement) {}
-    ~ScopedReset() { statement_.reset(); }
-    ScopedReset(const ScopedReset&) = delete;
-    ScopedReset& operator=(const ScopedReset&) = delete;
-
-private:
-    Statement& statement_;
-};
 
 enum class OpenMode {
     read_write_create,
@@ -84,6 +22,22 @@ enum class OpenMode {
 struct OpenWith {
     const char* vfs = nullptr;       // the name of one that is registered; null: SQLite's own
     const char* called = "database"; // what errors begin with; it outlives the connection
+};
+
+// Hears of each row that a connection inserts or changes, on its thread, before the commit.
+class RowListener {
+public:
+    virtual ~RowListener() = default;
+    virtual void stored(std::string_view table, std::int64_t row) = 0;
+};
+
+// How much of the write-ahead log a checkpoint copies: what nobody is in the way of; all of it, waiting for
+// those that are; the same, and the log is cut to nothing.
+enum class Checkpoint : std::uint8_t { passive, full, truncate };
+struct Copied {
+    bool done = false; // it did what it was asked for
+    int frames = 0;    // of the log; -1 when it could not be done
+    int copied = 0;    // of those
 };
 
 class Database {
@@ -108,9 +62,17 @@ public:
 
     [[nodiscard]] std::int64_t last_row_id() const noexcept;
     [[nodiscard]] int changes() const noexcept;
+    [[nodiscard]] std::int64_t total_changes() const noexcept; // since it was opened, by triggers too
     [[nodiscard]] bool in_transaction() const noexcept;
-    [[nodiscard]] sqlite3* raw() const noexcept { return db_; }
-    [[nodiscard]] Error error(std::string_view what, int code) const;
+    // How long a statement waits for a lock that another connection holds. At first it does not.
+    void wait_for_locks(int at_most_ms) noexcept;
+    Copied checkpoint(Checkpoint how) noexcept;
+    // The last connection to close leaves the log as it is, instead of copying it back and removing it.
+    void keep_log_on_close() noexcept;
+    // After each commit `frames` is how many frames the log has.
+    void count_log_frames(std::atomic<std::size_t>& frames) noexcept;
+    void tell(RowListener& listener) noexcept;
+    [[nodiscard]] sqlite3* raw() const noexcept { return db_; } // for what is not here
 
 private:
     sqlite3* db_ = nullptr;

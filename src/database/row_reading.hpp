@@ -1,4 +1,4 @@
-// For the files that turn rows into values: what each of them would write again.
+// For code that turns rows into values: what it would write again each time.
 #pragma once
 
 #include "database/database.hpp"

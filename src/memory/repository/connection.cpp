@@ -14,4 +14,29 @@ Result<Database> open_database(const std::string& path, OpenMode mode, const cha
     return opened;
 }
 
+Result<void> set_up_writer(Database& database) {
+    // FULL: a commit is on disk when it returns. Checkpoints are another thread's work, hence no automatic
+    // ones.
+    return database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+                         "PRAGMA foreign_keys=ON; PRAGMA cache_size=-2000; PRAGMA secure_delete=FAST;"
+                         "PRAGMA journal_size_limit=67108864");
+}
+
+Result<Database> open_reader(const std::string& path) {
+    auto database = open_database(path, OpenMode::read_write);
+    if (!database)
+        return database;
+    database->wait_for_locks(lock_wait_ms);
+    if (auto set = database->exec("PRAGMA query_only=ON; PRAGMA cache_size=-1000"); !set)
+        return std::unexpected(std::move(set.error()));
+    return database;
+}
+
+Result<Database> open_for_checkpoints(const std::string& path) {
+    auto database = open_database(path, OpenMode::read_write);
+    if (database)
+        (void)database->exec("PRAGMA synchronous=FULL; PRAGMA cache_size=-500");
+    return database;
+}
+
 } // namespace holdfast::memory

@@ -1,6 +1,7 @@
 #include "memory/repository/namespaces.hpp"
 
 #include "database/row_reading.hpp"
+#include "database/transaction.hpp"
 #include "json/json_sorted.hpp"
 
 namespace holdfast::memory {
@@ -40,14 +41,11 @@ Result<void> sort_stored_namespaces(Database& database) {
         return std::unexpected(std::move(done.error()));
     if (*done > 0)
         return {};
-    if (auto begun = database.exec("BEGIN IMMEDIATE"); !begun)
-        return begun;
+    auto transaction = database::Transaction::begin(database);
+    if (!transaction)
+        return std::unexpected(std::move(transaction.error()));
     auto sorted = sort_all(database);
-    if (sorted)
-        sorted = database.exec("COMMIT");
-    if (!sorted && database.in_transaction())
-        (void)database.exec("ROLLBACK");
-    return sorted;
+    return sorted ? transaction->commit() : sorted;
 }
 
 } // namespace holdfast::memory

@@ -1,11 +1,11 @@
 #include "memory/repository/schema.hpp"
 
 #include "base/text.hpp"
+#include "database/transaction.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +197,18 @@ Result<void> back_up(Database& database, const std::string& path, int number) {
     return sync(target.substr(0, target.rfind('/') + 1), O_DIRECTORY);
 }
 
+Result<void> run(Database& database, const Migration& step, const MigrationRows& rows) {
+    auto transaction = database::Transaction::begin(database);
+    if (!transaction)
+        return std::unexpected(std::move(transaction.error()));
+    auto done = database.exec(step.sql);
+    if (done && step.then != nullptr)
+        done = step.then(database, rows, step.name);
+    if (done)
+        done = database.exec(cat("PRAGMA user_version=", step.number));
+    return done ? transaction->commit() : done;
+}
+
 } // namespace
 
 std::span<const Migration> migrations() {
@@ -251,14 +263,7 @@ Result<void> migrate(Database& database, const std::string& path, std::span<cons
                 return done;
             backed_up = true;
         }
-        auto done = database.exec(cat("BEGIN IMMEDIATE;", step.sql));
-        if (done && step.then != nullptr)
-            done = step.then(database, rows, step.name);
-        if (done)
-            done = database.exec(cat("PRAGMA user_version=", step.number, ";COMMIT"));
-        if (!done) {
-            if (database.in_transaction())
-                (void)database.exec("ROLLBACK");
+        if (auto done = run(database, step, rows); !done) {
             done.error().message =
                 cat("migration ", step.number, " (", step.name, "): ", done.error().message);
             return done;

@@ -14,5 +14,11 @@ struct StateRow {
 
 // Error io with EUCLEAN: the row is missing, so this is no whole store.
 Result<StateRow> read_state(Database& database);
+// All but the epoch.
+Result<void> write_state(Database& database, const StateRow& state);
+// A transaction of its own: one more than was stored, but not less than `least`. The epoch that it is now.
+Result<std::int64_t> raise_epoch(Database& database, std::int64_t least);
+// A word that no other store has, made at the first call.
+Result<std::string> store_identity(Database& database);
 
 } // namespace holdfast::memory

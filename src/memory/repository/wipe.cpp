@@ -2,8 +2,6 @@
 
 #include "base/text.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 
 namespace holdfast::memory {
@@ -55,14 +53,14 @@ Result<void> Wipe::step(Database& database) {
 // writes cannot be read by those before. 'optimize' does it in one transaction, however long; 'merge' with a
 // negative number begins the same, and a positive one goes on with it.
 Result<void> Wipe::merge(Database& database) {
-    const auto before = ::sqlite3_total_changes64(database.raw());
+    const auto before = database.total_changes();
     const auto pages = stage_ == Stage::begin_merge ? -step_pages : step_pages;
     if (auto merged =
             database.exec(cat("INSERT INTO traces_words(traces_words, rank) VALUES('merge', ", pages, ")"));
         !merged)
         return merged;
     // As FTS5 says it: fewer than two changes, and there was nothing left to merge.
-    const bool done = ::sqlite3_total_changes64(database.raw()) - before < 2;
+    const bool done = database.total_changes() - before < 2;
     next_ = stage_ == Stage::begin_merge || !done ? Stage::merge : Stage::fill;
     return {};
 }

@@ -252,7 +252,7 @@ Result<Rows> rows_of(Database& database, const std::string& path, const std::str
     sqlite3_stmt* raw = nullptr;
     const int code = ::sqlite3_prepare_v2(database.raw(), sql.c_str(), -1, &raw, nullptr);
     if (code != SQLITE_OK)
-        return std::unexpected(database.error(path, code));
+        return std::unexpected(database::describe(database.raw(), path, code));
     return Rows(raw);
 }
 
@@ -263,7 +263,7 @@ Result<bool> has_table(Database& database, const std::string& path, const char* 
         return std::unexpected(std::move(rows.error()));
     const int code = ::sqlite3_step(rows->get());
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return std::unexpected(database.error(path, code));
+        return std::unexpected(database::describe(database.raw(), path, code));
     return code == SQLITE_ROW;
 }
 
@@ -387,7 +387,8 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
             if (code == SQLITE_DONE)
                 break;
             if (code != SQLITE_ROW)
-                return std::unexpected(database->error(cat(path, ", table ", kind.table), code));
+                return std::unexpected(
+                    database::describe(database->raw(), cat(path, ", table ", kind.table), code));
             if (!take(json::serialize(line_of(rows->get(), kind))))
                 return {};
         }

@@ -1,34 +1,10 @@
-// What can be verified of a store, and repaired: its index of words is made from the text alone.
-#include "base/text.hpp"
-#include "database/row_reading.hpp"
-#include "memory/repository/schema.hpp"
+// What can be verified of a store, and repaired.
+#include "memory/repository/verify.hpp"
 #include "memory/writer/store.hpp"
-
-#include <sqlite3.h>
 
 namespace holdfast::memory {
 
-using base::cat;
-
 namespace {
-
-// The table and its triggers, as they were written down.
-Result<std::vector<std::string>> shape_of_words(Database& database) {
-    HF_PREPARE(parts, database,
-               "SELECT name || ' ' || sql FROM sqlite_schema WHERE name GLOB 'traces_words*'"
-               " AND (type='trigger' OR name='traces_words') ORDER BY name");
-    return collect(**parts, [](const Statement& row) { return row.string(0); });
-}
-
-// As this version makes them, in a database of its own.
-Result<std::vector<std::string>> right_shape() {
-    auto model = open_database(":memory:", OpenMode::read_write_create);
-    if (!model)
-        return std::unexpected(std::move(model.error()));
-    if (auto made = migrate(*model, "", migrations(), [](int, int, const char*) {}); !made)
-        return std::unexpected(std::move(made.error()));
-    return shape_of_words(*model);
-}
 
 // Not the index, but what is around it: whoever asked can do something about that, and asks again.
 bool is_elsewhere(const Error& error) {
@@ -37,45 +13,20 @@ bool is_elsewhere(const Error& error) {
 }
 
 Result<bool> words_are_sound(Store& store) {
-    auto right = right_shape();
+    auto right = right_word_shape();
     if (!right)
         return std::unexpected(std::move(right.error()));
     bool whole = false;
-    // The rank column 1 makes FTS5 compare its words with the text of the content table, row by row.
     auto compared = store.write([&](WriteContext& context) -> Result<void> {
-        auto shape = shape_of_words(context.database);
-        if (!shape)
-            return std::unexpected(std::move(shape.error()));
-        whole = *shape == *right;
-        if (!whole)
-            return {};
-        return context.database.exec(
-            "INSERT INTO traces_words(traces_words, rank) VALUES('integrity-check', 1)");
+        auto agree = words_agree(context.database, *right);
+        if (!agree)
+            return std::unexpected(std::move(agree.error()));
+        whole = *agree;
+        return {};
     });
     if (!compared && is_elsewhere(compared.error()))
         return std::unexpected(std::move(compared.error()));
     return compared && whole;
-}
-
-// Where FTS5 cannot even begin to read its tables it refuses to drop them, and every write with them. So they
-// are taken out of the schema as plain tables.
-Result<void> make_words_anew(Store& store) {
-    auto made = store.write(
-        [](WriteContext& context) -> Result<void> {
-            std::string away =
-                "DROP TRIGGER IF EXISTS traces_words_insert;DROP TRIGGER IF EXISTS traces_words_delete;"
-                "DROP TRIGGER IF EXISTS traces_words_update;PRAGMA writable_schema=ON;"
-                "DELETE FROM sqlite_schema WHERE name='traces_words';PRAGMA writable_schema=RESET;";
-            for (const char* part : {"data", "idx", "config", "docsize", "content"})
-                away += cat("DROP TABLE IF EXISTS traces_words_", part, ";");
-            auto done = context.database.exec(away + full_text_index());
-            if (!done) // not left on by a step that failed
-                (void)context.database.exec("PRAGMA writable_schema=RESET");
-            return done;
-        },
-        Store::Company::alone);
-    store.shape_changed();
-    return made;
 }
 
 } // namespace
@@ -86,21 +37,10 @@ Result<CheckReport> check_store(Store& store, bool rebuild) {
         auto reader = store.reader();
         if (!reader)
             return std::unexpected(std::move(reader.error()));
-        auto check = (*reader)->prepare("PRAGMA integrity_check(20)");
-        if (!check)
-            return std::unexpected(std::move(check.error()));
-        const ScopedReset reset(**check);
-        for (;;) {
-            auto row = (*check)->step();
-            if (!row) {
-                report.problems.push_back(row.error().message);
-                break;
-            }
-            if (!*row)
-                break;
-            if ((*check)->text(0) != "ok")
-                report.problems.push_back((*check)->string(0));
-        }
+        auto problems = integrity_problems(**reader);
+        if (!problems)
+            return std::unexpected(std::move(problems.error()));
+        report.problems = std::move(*problems);
     }
     if (!report.problems.empty())
         return report;
@@ -110,7 +50,10 @@ Result<CheckReport> check_store(Store& store, bool rebuild) {
     report.index_sound = *sound;
     if (*sound && !rebuild)
         return report;
-    if (auto made = make_words_anew(store); !made)
+    auto made = store.write([](WriteContext& context) { return make_words_anew(context.database); },
+                            Store::Company::alone);
+    store.shape_changed();
+    if (!made)
         return std::unexpected(std::move(made.error()));
     report.index_repaired = !*sound;
     return report;

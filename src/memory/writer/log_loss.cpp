@@ -8,7 +8,6 @@
 #include "sys/whole_file.hpp"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,11 +45,8 @@ bool copy_file(const std::string& from, const std::string& to) {
 
 // Every frame of the open log into the database, so that the log is needed no more.
 bool copy_back(Database& writer) {
-    int frames = 0;
-    int copied = 0;
-    return ::sqlite3_wal_checkpoint_v2(writer.raw(), nullptr, SQLITE_CHECKPOINT_FULL, &frames, &copied) ==
-               SQLITE_OK &&
-           frames == copied;
+    const auto copied = writer.checkpoint(database::Checkpoint::full);
+    return copied.done && copied.frames == copied.copied;
 }
 
 // The file of rows, complete or not there; the sentence about it.
@@ -83,7 +79,7 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
         const bool renamed = std::rename(place.c_str(), (note + "-wal").c_str()) == 0;
         if (copy_back(writer) || all_copied) {
             if (state == LogState::cut)
-                ::sqlite3_db_config(writer.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+                writer.keep_log_on_close();
             auto text =
                 cat("the write-ahead log ", place, " was ",
                     state == LogState::cut ? "cut or overwritten"
@@ -95,7 +91,7 @@ std::string save_from_log(Database& writer, const LogWatch& log, LogState state,
             return text;
         }
     }
-    ::sqlite3_db_config(writer.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    writer.keep_log_on_close();
     const auto note = free_name(path, cut_mark);
     const auto saved = save_rows(writer, note, unsaved, save);
     // The next owner reads what is left of the log only where that is newer than the database: older pages

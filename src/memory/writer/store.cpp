@@ -2,9 +2,7 @@
 #include "memory/writer/store.hpp"
 
 #include "base/text.hpp"
-#include "memory/repository/state_row.hpp"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -98,7 +96,7 @@ void Store::keep_log_short() {
     // for ever. It has copied all but a few; copying those here lets the log start anew.
     // And when that thread does not get to run at all, the log still stays within four times that length.
     if ((reset_due_.exchange(false) || wal_frames_ >= 4 * options_.reset_frames) && need_own_files())
-        sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+        writer_.checkpoint(database::Checkpoint::passive);
 }
 
 void Store::run_batch(std::vector<Pending>& batch) {
@@ -133,10 +131,9 @@ bool Store::wipe_step() {
         if (!need_own_files())
             return false;
         // Other writes wait meanwhile, so a reader that is in the way is not waited for.
-        ::sqlite3_busy_timeout(writer_.raw(), 0);
-        const bool emptied = ::sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
-                                                         nullptr, nullptr) == SQLITE_OK;
-        ::sqlite3_busy_timeout(writer_.raw(), busy_ms);
+        writer_.wait_for_locks(0);
+        const bool emptied = writer_.checkpoint(database::Checkpoint::truncate).done;
+        writer_.wait_for_locks(lock_wait_ms);
         if (emptied)
             wipe_.log_emptied();
         return emptied;
@@ -150,12 +147,13 @@ bool Store::wipe_step() {
     return done;
 }
 
-Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
+Result<Store::Begun> Store::begin() {
     // First, before any page is touched: what this connection still has in memory is what can be saved.
     if (auto own = need_own_files(Look::before_commit); !own)
-        return own;
-    if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
-        return begun;
+        return std::unexpected(std::move(own.error()));
+    auto transaction = database::Transaction::begin(writer_);
+    if (!transaction)
+        return std::unexpected(std::move(transaction.error()));
     if (!unsaved_.empty() && log_.all_copied())
         unsaved_.database_has_all(writer_);
     const auto state = read_state(writer_);
@@ -167,57 +165,39 @@ Result<void> Store::begin(Totals& totals, std::int64_t& next_trace) {
         return fail(Errc::superseded, cat("this process owned the memory store as epoch ", epoch_, "; epoch ",
                                           state->epoch, " owns it now. Connect to that one"));
     }
-    next_trace = state->next_trace;
-    totals = state->totals;
-    return {};
+    return Begun{std::move(*transaction), *state};
 }
 
 Result<void> Store::transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                              RowChanges& changes) {
-    Totals totals;
-    std::int64_t next_trace = 0;
-    auto result = begin(totals, next_trace);
-    WriteContext context{writer_, totals, next_trace, changes};
+    auto begun = begin();
+    if (!begun)
+        return std::unexpected(std::move(begun.error()));
+    auto& state = begun->state;
+    WriteContext context{writer_, state.totals, state.next_trace, changes};
+    Result<void> result;
     for (std::size_t i = first; result && i < first + count; ++i)
         result = batch[i].write(context);
-    if (result) {
-        auto save = writer_.prepare(
-            "UPDATE state SET next_trace=?1, sessions=?2, episodes=?3, traces=?4, feedback=?5,"
-            " objects=?6");
-        if (!save)
-            result = std::unexpected(std::move(save.error()));
-        else
-            result = (*save)
-                         ->bind(1, next_trace)
-                         .bind(2, totals.sessions)
-                         .bind(3, totals.episodes)
-                         .bind(4, totals.traces)
-                         .bind(5, totals.feedback)
-                         .bind(6, totals.objects)
-                         .run();
-    }
     if (result)
-        result = writer_.exec("COMMIT");
-    if (!result) {
-        if (writer_.in_transaction())
-            (void)writer_.exec("ROLLBACK");
+        result = write_state(writer_, state);
+    if (result)
+        result = begun->transaction.commit();
+    if (!result)
         return result;
-    }
     unsaved_.committed(changes.forgotten);
     // And again: what was written into a log that nobody will find, or read, is not answered.
     if (auto own = need_own_files(Look::after_commit); !own)
         return own;
     const std::lock_guard lock(totals_mutex_);
-    totals_ = totals;
+    totals_ = state.totals;
     return {};
 }
 
 void Store::checkpoint_loop() {
     // Opened here: the thread that uses a connection makes it.
-    auto database = open_database(options_.path, OpenMode::read_write);
+    auto database = open_for_checkpoints(options_.path);
     if (!database)
         return; // without it the log only grows; closing the store still copies it back
-    (void)database->exec("PRAGMA synchronous=FULL; PRAGMA cache_size=-500");
     std::unique_lock lock(checkpoint_mutex_);
     for (;;) {
         checkpoint_wanted_.wait(lock, [&] { return checkpoint_due_ || checkpoint_stop_; });
@@ -226,13 +206,11 @@ void Store::checkpoint_loop() {
         checkpoint_due_ = false;
         lock.unlock();
         int frames = 0;
-        int copied = 0;
         {
             // A log that was cut would be copied into the database as zeros, or half of it.
             const std::lock_guard copying(copying_mutex_);
             if (!log_lost_ && log_.look() == LogState::sound)
-                sqlite3_wal_checkpoint_v2(database->raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames,
-                                          &copied);
+                frames = database->checkpoint(database::Checkpoint::passive).frames;
         }
         if (frames >= static_cast<int>(options_.reset_frames))
             reset_due_ = true;
@@ -254,12 +232,9 @@ Result<Store::Reader> Store::reader(ForWhom for_whom) {
             return Reader(*this, std::move(database), shape);
         }
     }
-    auto database = open_database(options_.path, OpenMode::read_write);
+    auto database = open_reader(options_.path);
     if (!database)
         return std::unexpected(std::move(database.error()));
-    sqlite3_busy_timeout(database->raw(), 5000);
-    if (auto set = database->exec("PRAGMA query_only=ON; PRAGMA cache_size=-1000"); !set)
-        return std::unexpected(std::move(set.error()));
     return Reader(*this, std::make_unique<Database>(std::move(*database)), shape);
 }
 

@@ -13,6 +13,8 @@
 #pragma once
 
 #include "database/log_watch.hpp"
+#include "database/transaction.hpp"
+#include "memory/repository/state_row.hpp"
 #include "memory/repository/wipe.hpp"
 #include "memory/repository/write_context.hpp"
 #include "memory/writer/log_loss.hpp"
@@ -139,8 +141,7 @@ private:
     explicit Store(StoreOptions options)
         : options_(std::move(options)) {}
     Result<void> open_connections(const OnProgress& progress);
-    Result<void> raise_epoch();
-    Result<void> read_identity();
+    Result<void> look_at_what_is_stored();
     void writer_loop();
     void checkpoint_loop();
     void run_batch(std::vector<Pending>& batch);
@@ -149,14 +150,16 @@ private:
     bool wipe_step(); // false: it could not be done now
     Result<void> transact(std::vector<Pending>& batch, std::size_t first, std::size_t count,
                           RowChanges& changes);
-    Result<void> begin(Totals& totals, std::int64_t& next_trace);
+    struct Begun {
+        database::Transaction transaction;
+        StateRow state;
+    };
+    Result<Begun> begin(); // superseded: the files, or the epoch in them, are not its own
     enum class Look : std::uint8_t { all, before_commit, after_commit };
     Result<void> need_own_files(Look look = Look::all);
     void fenced_by_what_was_found();
     void lose_log(database::LogState state);
     void give_back(std::unique_ptr<Database> database, std::uint64_t shape);
-
-    static constexpr int busy_ms = 5000; // for what another process holds: nobody but a person with a tool
 
     StoreOptions options_;
     std::string set_aside_;

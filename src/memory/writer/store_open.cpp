@@ -5,9 +5,9 @@
 #include "database/watched_vfs.hpp"
 #include "memory/repository/namespaces.hpp"
 #include "memory/repository/schema.hpp"
+#include "memory/repository/state_row.hpp"
 #include "memory/writer/aside.hpp"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
     if (!database)
         return std::unexpected(std::move(database.error()));
     writer_ = std::move(*database);
-    sqlite3_busy_timeout(writer_.raw(), busy_ms);
+    writer_.wait_for_locks(lock_wait_ms);
     {
         // The first statement that reads makes SQLite recover a leftover WAL, however long that takes.
         WalProgress watch{progress, wal};
@@ -105,7 +105,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         if (auto whose = check_whose(writer_, options_.path); !whose) {
             // Closing would copy the log back, and it is not ours to change.
             if (whose.error().code == Errc::unsupported && wal > 0)
-                sqlite3_db_config(writer_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+                writer_.keep_log_on_close();
             return whose;
         }
         if (wal > 0)
@@ -118,13 +118,7 @@ Result<void> Store::open_connections(const OnProgress& progress) {
     device_ = file.st_dev;
     inode_ = file.st_ino;
     ::chmod(options_.path.c_str(), 0600); // before there is a log, which is made with the same
-    // FULL: a commit is on disk when it returns. Checkpoints are the other thread's work, hence no automatic
-    // ones.
-    if (auto set =
-            writer_.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
-                         "PRAGMA foreign_keys=ON; PRAGMA cache_size=-2000; PRAGMA secure_delete=FAST;"
-                         "PRAGMA journal_size_limit=67108864");
-        !set)
+    if (auto set = set_up_writer(writer_); !set)
         return set;
     auto migrated = migrate(
         writer_, options_.path, migrations(),
@@ -143,64 +137,31 @@ Result<void> Store::open_connections(const OnProgress& progress) {
         unsaved_.database_has_all(writer_);
     if (auto sorted = sort_stored_namespaces(writer_); !sorted)
         return sorted;
-    sqlite3_wal_hook(
-        writer_.raw(),
-        [](void* self, sqlite3*, const char*, int frames) {
-            static_cast<Store*>(self)->wal_frames_ = static_cast<std::size_t>(frames);
-            return SQLITE_OK;
-        },
-        this);
-    if (auto read = read_identity(); !read)
-        return read;
-    if (auto raised = raise_epoch(); !raised)
-        return raised;
+    writer_.count_log_frames(wal_frames_);
+    auto identity = store_identity(writer_);
+    if (!identity)
+        return std::unexpected(std::move(identity.error()));
+    identity_ = std::move(*identity);
+    auto epoch = raise_epoch(writer_, options_.least_epoch);
+    if (!epoch)
+        return std::unexpected(std::move(epoch.error()));
+    epoch_ = *epoch;
+    if (auto looked = look_at_what_is_stored(); !looked)
+        return looked;
     // What an earlier owner forgot is known by nobody but that log: were it cut now, the words would be back.
     if (wal > 0 && wipe_.due())
-        sqlite3_wal_checkpoint_v2(writer_.raw(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+        writer_.checkpoint(database::Checkpoint::passive);
     // What is left of an earlier log: the sooner it is in the database, the less a loss of the log can take.
     checkpoint_due_ = wal > 0;
     return log_.attach(writer_, std::move(log), options_.path + "-wal");
 }
 
-Result<void> Store::read_identity() {
-    if (auto made =
-            writer_.exec("INSERT INTO settings(name, value) SELECT 'store', lower(hex(randomblob(16)))"
-                         " WHERE NOT EXISTS (SELECT 1 FROM settings WHERE name='store')");
-        !made)
-        return made;
-    auto found = writer_.prepare("SELECT value FROM settings WHERE name='store'");
-    if (!found)
-        return std::unexpected(std::move(found.error()));
-    const ScopedReset reset(**found);
-    auto row = (*found)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    identity_ = (*found)->string(0);
-    return {};
-}
-
-Result<void> Store::raise_epoch() {
-    if (auto begun = writer_.exec("BEGIN IMMEDIATE"); !begun)
-        return begun;
-    auto stored = writer_.scalar("SELECT epoch FROM state");
-    if (!stored) {
-        (void)writer_.exec("ROLLBACK");
-        return std::unexpected(std::move(stored.error()));
-    }
-    epoch_ = std::max(*stored + 1, options_.least_epoch);
-    if (auto raised = writer_.exec(cat("UPDATE state SET epoch=", epoch_, ";COMMIT")); !raised) {
-        if (writer_.in_transaction())
-            (void)writer_.exec("ROLLBACK");
-        return raised;
-    }
-    Totals totals;
-    std::int64_t next_trace = 0;
-    if (auto read = begin(totals, next_trace); !read)
-        return read;
-    totals_ = totals;
-    if (auto looked = wipe_.look(writer_); !looked)
-        return looked;
-    return writer_.exec("ROLLBACK");
+Result<void> Store::look_at_what_is_stored() {
+    auto begun = begin();
+    if (!begun)
+        return std::unexpected(std::move(begun.error()));
+    totals_ = begun->state.totals;
+    return wipe_.look(writer_);
 }
 
 } // namespace holdfast::memory

@@ -1,30 +1,16 @@
 #include "memory/writer/unsaved.hpp"
 
-#include "base/text.hpp"
-#include "database/row_reading.hpp"
-
-#include <sqlite3.h>
-
 #include <string_view>
 
 namespace holdfast::memory {
 
-using base::cat;
-
 void Unsaved::watch(Database& writer) {
-    ::sqlite3_update_hook(
-        writer.raw(),
-        [](void* self, int kind, const char*, const char* table, sqlite3_int64 row) {
-            if (kind != SQLITE_DELETE)
-                static_cast<Unsaved*>(self)->note(table, row);
-        },
-        this);
+    writer.tell(*this);
 }
 
-void Unsaved::note(const char* table, std::int64_t row) {
-    const std::string_view name = table;
+void Unsaved::stored(std::string_view table, std::int64_t row) {
     for (std::size_t i = 0; i < stored_tables.size(); ++i)
-        if (name == stored_tables.at(i)) {
+        if (table == stored_tables.at(i)) {
             if (row <= marks_.at(i))
                 changed_.at(i).insert(row);
             return;
@@ -32,21 +18,10 @@ void Unsaved::note(const char* table, std::int64_t row) {
 }
 
 void Unsaved::database_has_all(Database& database) {
-    std::string sql;
-    for (const char* table : stored_tables)
-        sql += cat(sql.empty() ? "SELECT " : ", ", "(SELECT max(row) FROM ", table, ")");
-    auto found = database.prepare(sql);
-    if (!found)
+    const auto last = last_rows(database);
+    if (!last)
         return;
-    const auto read = first(**found, [](const Statement& row) {
-        decltype(marks_) last{};
-        for (std::size_t i = 0; i < last.size(); ++i)
-            last.at(i) = row.integer(static_cast<int>(i));
-        return last;
-    });
-    if (!read || !*read)
-        return;
-    marks_ = **read;
+    marks_ = *last;
     for (auto& rows : changed_)
         rows.clear();
     forgotten_.clear();

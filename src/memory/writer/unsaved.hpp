@@ -4,7 +4,7 @@
 #pragma once
 
 #include "holdfast/result.hpp"
-#include "memory/repository/connection.hpp"
+#include "memory/repository/tables.hpp"
 
 #include <array>
 #include <cstdint>
@@ -14,11 +14,7 @@
 
 namespace holdfast::memory {
 
-// What is exported, in this order.
-inline constexpr std::array stored_tables = {"sessions", "episodes",     "traces", "feedback",
-                                             "policies", "world_models", "skills"};
-
-class Unsaved {
+class Unsaved final : private database::RowListener {
 public:
     Unsaved() = default;
     Unsaved(const Unsaved&) = delete;
@@ -42,9 +38,9 @@ public:
     [[nodiscard]] const std::vector<std::string>& forgotten() const noexcept { return forgotten_; }
 
 private:
-    void note(const char* table, std::int64_t row);
+    void stored(std::string_view table, std::int64_t row) override;
 
-    std::array<std::int64_t, stored_tables.size()> marks_{};
+    LastRows marks_{};
     std::array<std::set<std::int64_t>, stored_tables.size()> changed_;
     std::vector<std::string> forgotten_;
     bool empty_ = false;

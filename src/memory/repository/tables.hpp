@@ -1,0 +1,19 @@
+// The tables that hold what was said, in the order in which they are exported: what a row needs stands before
+// it.
+#pragma once
+
+#include "memory/repository/connection.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace holdfast::memory {
+
+inline constexpr std::array stored_tables = {"sessions", "episodes",     "traces", "feedback",
+                                             "policies", "world_models", "skills"};
+
+// The number of the last row of each; 0: it is empty.
+using LastRows = std::array<std::int64_t, stored_tables.size()>;
+Result<LastRows> last_rows(Database& database);
+
+} // namespace holdfast::memory
