@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "memory/repository/state_row.hpp"
+#include "memory/repository/statements.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -26,7 +26,8 @@ std::int64_t top_row(Database& database, std::string_view table);
 // Each number up to `top` is asked for, so no sound page between two damaged ones is passed over, not even
 // one with a single row. That is as much work as there are rows lost, about a microsecond for each; behind
 // four millions of them the steps double.
-std::int64_t last_unreadable(Database& database, Statement& from, std::int64_t after, std::int64_t top);
+std::int64_t last_unreadable(Database& database, database::Statement& from, std::int64_t after,
+                             std::int64_t top);
 
 // Whether a row that a statement gives behind `last`, in the order of rows, can have that number. In a
 // damaged page the numbers themselves may be wrong: a lower one would begin everything anew, for ever, and

@@ -27,6 +27,7 @@ struct Episode {
     std::string pending_user = {}; // what turn.start said, until its turn.end
     std::string turn_key = {};
     std::int64_t turns = 0;
+    std::string meta = {}; // JSON text or empty
 };
 
 struct Trace {

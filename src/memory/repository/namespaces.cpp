@@ -1,7 +1,7 @@
 #include "memory/repository/namespaces.hpp"
 
-#include "database/row_reading.hpp"
 #include "database/transaction.hpp"
+#include "memory/repository/statements.hpp"
 #include "json/json_sorted.hpp"
 
 namespace holdfast::memory {

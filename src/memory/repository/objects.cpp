@@ -1,8 +1,8 @@
 // Policies, world models and skills: three tables of one shape.
-#include "memory/repository/rows.hpp"
-
 #include "base/text.hpp"
-#include "database/row_reading.hpp"
+#include "memory/repository/row_values.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/repository/statements.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -11,31 +11,8 @@ namespace holdfast::memory {
 
 using base::cat;
 
-namespace {
-
-const char* table_of(ObjectKind kind) {
-    switch (kind) {
-    case ObjectKind::policy:
-        return "policies";
-    case ObjectKind::world_model:
-        return "world_models";
-    case ObjectKind::skill:
-        return "skills";
-    }
-    return "policies";
-}
-
-constexpr const char* columns = "row, id, title, body, status, data, created_at, updated_at, trials";
-
-StoredObject object_of(const Statement& row, ObjectKind kind) {
-    return {row.integer(0), row.string(1), kind,           row.string(2),  row.string(3),
-            row.string(4),  row.string(5), row.integer(6), row.integer(7), row.integer(8)};
-}
-
-} // namespace
-
 Result<std::optional<StoredObject>> find_object(Database& database, ObjectKind kind, std::string_view id) {
-    HF_PREPARE(found, database, cat("SELECT ", columns, " FROM ", table_of(kind), " WHERE id=?1"));
+    HF_PREPARE(found, database, cat("SELECT " HF_OBJECT_COLUMNS " FROM ", table_of(kind), " WHERE id=?1"));
     (*found)->bind(1, id);
     return first(**found, [&](const Statement& row) { return object_of(row, kind); });
 }
@@ -44,7 +21,7 @@ Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind ki
                                                std::string_view like, std::int64_t limit,
                                                std::int64_t offset) {
     HF_PREPARE(rows, database,
-               cat("SELECT ", columns, " FROM ", table_of(kind),
+               cat("SELECT " HF_OBJECT_COLUMNS " FROM ", table_of(kind),
                    " WHERE (?1='' OR status=?1) AND (?2='' OR has_words(title||' '||body, ?2))"
                    " ORDER BY updated_at DESC, row DESC LIMIT ?3 OFFSET ?4"));
     (*rows)->bind(1, status).bind(2, like).bind(3, limit).bind(4, offset);
@@ -55,7 +32,7 @@ Result<std::vector<StoredObject>> readable_objects(Database& database, ObjectKin
                                                    const PassedOver& passed_over) {
     std::vector<StoredObject> objects;
     HF_PREPARE(rows, database,
-               cat("SELECT ", columns, " FROM ", table_of(kind), " WHERE row>=?1 ORDER BY row"));
+               cat("SELECT " HF_OBJECT_COLUMNS " FROM ", table_of(kind), " WHERE row>=?1 ORDER BY row"));
     std::int64_t last = 0;
     for (bool more = true; more;) {
         (*rows)->bind(1, last + 1);

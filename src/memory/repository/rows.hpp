@@ -16,6 +16,11 @@ Result<std::optional<Session>> find_session(Database& database, std::string_view
 Result<std::optional<Episode>> find_episode(Database& database, std::string_view id);
 // The newest episode of a session that is not closed.
 Result<std::optional<Episode>> open_episode_of(Database& database, std::int64_t session_row);
+// All that are not closed, in the order in which they were opened.
+Result<std::vector<std::string>> open_episode_ids(Database& database, std::int64_t session_row);
+// The time of its last trace, and which one that is; nothing, and an empty id, when it has none.
+Result<std::optional<std::int64_t>> last_time_in(Database& database, std::int64_t episode_row);
+Result<std::string> last_trace_in(Database& database, std::int64_t episode_row);
 Result<std::optional<Trace>> find_trace(Database& database, std::string_view id);
 Result<std::optional<Trace>> trace_at(Database& database, std::int64_t row);
 // The same without looking at its session and its episode: their ids are empty where they cannot be read.
@@ -38,8 +43,13 @@ Result<std::vector<Feedback>> feedback_of(Database& database, std::string_view t
 // returned).
 Result<void> add_session(WriteContext& context, Session& session);
 Result<void> close_session(WriteContext& context, std::int64_t row, std::int64_t at);
+// Inserts one, or makes the one of that id what `session` says; `row` is 0 when there is none.
+Result<void> put_session(WriteContext& context, const Session& session);
 Result<void> add_episode(WriteContext& context, Episode& episode);
 Result<void> close_episode(WriteContext& context, std::int64_t row, std::int64_t at);
+Result<void> reopen_episode(WriteContext& context, std::int64_t row);
+// As put_session; one that is there stays in its session.
+Result<void> put_episode(WriteContext& context, const Episode& episode);
 Result<void> set_pending(WriteContext& context, std::int64_t episode_row, std::string_view user_text,
                          std::string_view turn_key);
 
@@ -63,6 +73,8 @@ Result<bool> delete_trace(WriteContext& context, std::string_view id);
 Result<bool> insert_feedback(WriteContext& context, const Feedback& feedback);
 // Stores feedback and moves the value of the trace it binds to.
 Result<void> add_feedback(WriteContext& context, const Feedback& feedback);
+// The value of a trace, by `rate` (0..1) of the way to `goal`.
+Result<void> move_value(WriteContext& context, std::string_view trace_id, double goal, double rate);
 
 Result<std::optional<StoredObject>> find_object(Database& database, ObjectKind kind, std::string_view id);
 Result<std::vector<StoredObject>> list_objects(Database& database, ObjectKind kind, std::string_view status,

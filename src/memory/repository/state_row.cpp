@@ -1,8 +1,8 @@
 #include "memory/repository/state_row.hpp"
 
 #include "base/text.hpp"
-#include "database/row_reading.hpp"
 #include "database/transaction.hpp"
+#include "memory/repository/statements.hpp"
 
 #include <algorithm>
 #include <cerrno>

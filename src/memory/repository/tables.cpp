@@ -1,7 +1,7 @@
 #include "memory/repository/tables.hpp"
 
 #include "base/text.hpp"
-#include "database/row_reading.hpp"
+#include "memory/repository/statements.hpp"
 
 #include <string>
 

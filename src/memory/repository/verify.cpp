@@ -1,8 +1,8 @@
 #include "memory/repository/verify.hpp"
 
 #include "base/text.hpp"
-#include "database/row_reading.hpp"
 #include "memory/repository/schema.hpp"
+#include "memory/repository/statements.hpp"
 
 namespace holdfast::memory {
 

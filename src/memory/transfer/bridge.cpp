@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/repository/connection.hpp"
+#include "memory/repository/state_row.hpp"
 #include "memory/transfer/records.hpp"
 #include "json/json_exact.hpp"
 
@@ -290,8 +291,10 @@ Result<std::int64_t> total_of(Database& database, const std::string& path) {
 // A store of our own, perhaps a damaged one that was kept aside: everything that can still be read.
 Result<void> read_own_store(Database& database, const std::string& path,
                             const std::function<bool(std::string_view)>& take) {
-    const auto total = database.scalar("SELECT sessions+episodes+traces+feedback+objects FROM state");
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total.value_or(0)}})))
+    const auto state = read_state(database);
+    const auto stored = state ? state->totals : Totals{};
+    const auto total = stored.sessions + stored.episodes + stored.traces + stored.feedback + stored.objects;
+    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total}})))
         return {};
     std::string cursor;
     std::vector<DamagedRows> damaged;
