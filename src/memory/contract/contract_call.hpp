@@ -86,10 +86,6 @@ json::object to_json(const Recalled& recalled);
 // it.
 void summarize(const CallPointer& call, const std::string& episode_id);
 
-// Whether a call with this namespace may see what is in that session, by the rule of a search: without one it
-// may, and what has none is everybody's.
-Result<bool> is_visible(Database& database, std::string_view name_space, std::string_view session_id);
-
 // The groups of methods, each in a file of its own.
 void core_health(const CallPointer& call);
 void core_init(const CallPointer& call);

@@ -11,8 +11,6 @@ namespace holdfast::memory {
 using database::Database;
 using database::is_corrupt;
 using database::OpenMode;
-using database::ScopedReset;
-using database::Statement;
 
 // A connection that writes knows the words of lists (list_index.hpp): without them no trace can be stored.
 // `vfs`: as Database::open takes it.

@@ -37,19 +37,4 @@ Result<void> move_value(WriteContext& context, std::string_view trace_id, double
     return (*move)->bind(1, trace_id).bind(2, goal).bind(3, rate).run();
 }
 
-Result<void> add_feedback(WriteContext& context, const Feedback& feedback) {
-    auto inserted = insert_feedback(context, feedback);
-    if (!inserted)
-        return std::unexpected(std::move(inserted.error()));
-    if (!*inserted)
-        return {};
-    if (feedback.trace_id.empty() || feedback.polarity == "neutral")
-        return {};
-    // A step toward +1 or -1: later words weigh more than earlier ones, and the value stays in its range.
-    // What a person said explicitly moves it twice as far as what was inferred.
-    const double goal = feedback.polarity == "positive" ? 1.0 : -1.0;
-    const double rate = (feedback.channel == "explicit" ? 0.6 : 0.3) * feedback.magnitude;
-    return move_value(context, feedback.trace_id, goal, rate);
-}
-
 } // namespace holdfast::memory

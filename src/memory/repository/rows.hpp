@@ -71,8 +71,6 @@ Result<bool> delete_trace(WriteContext& context, std::string_view id);
 
 // Stores feedback as it is; false: one of that id is there already.
 Result<bool> insert_feedback(WriteContext& context, const Feedback& feedback);
-// Stores feedback and moves the value of the trace it binds to.
-Result<void> add_feedback(WriteContext& context, const Feedback& feedback);
 // The value of a trace, by `rate` (0..1) of the way to `goal`.
 Result<void> move_value(WriteContext& context, std::string_view trace_id, double goal, double rate);
 

@@ -1,4 +1,5 @@
 // The store alone: durable when answered, fenced by its epoch, migrated forward, sound after faults.
+#include "memory/domain/feedback.hpp"
 #include "memory/ids/ids.hpp"
 #include "memory/repository/rows.hpp"
 #include "memory/repository/schema.hpp"
@@ -436,12 +437,12 @@ TEST(MemoryStore, feedback_moves_the_value_of_its_trace_within_bounds) {
     const auto id = add_turn(*store, "se_a", "hello", 5).value();
     const auto value_after = [&](const char* polarity) {
         EXPECT_TRUE(store->write([&](WriteContext& context) {
-            return add_feedback(context, {.id = make_id("fb_"),
-                                          .trace_id = id,
-                                          .channel = "explicit",
-                                          .polarity = polarity,
-                                          .magnitude = 1.0,
-                                          .ts = 1});
+            return domain::add_feedback(context, {.id = make_id("fb_"),
+                                                  .trace_id = id,
+                                                  .channel = "explicit",
+                                                  .polarity = polarity,
+                                                  .magnitude = 1.0,
+                                                  .ts = 1});
         }));
         return (*find_trace(**store->reader(), id))->value;
     };
