@@ -8,6 +8,7 @@ find_package(Threads REQUIRED)
 find_library(HF_SQLITE libsqlite3.a REQUIRED)
 find_library(HF_STEMMER libstemmer.a REQUIRED)
 set(hf_outside_json "")     # Boost.JSON is compiled in src/json
+set(hf_outside_sql "")      # no library: who may write SQL
 set(hf_outside_sqlite ${HF_SQLITE} Threads::Threads m dl)
 set(hf_outside_stemmer ${HF_STEMMER})
 

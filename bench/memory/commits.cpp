@@ -1,8 +1,8 @@
 // What it costs that the owner looks at its log around each commit: counted, and timed beside a raw commit.
+#include "database/watched_vfs.hpp"
 #include "memory/measures.hpp"
-#include "memory/store/schema.hpp"
-#include "memory/store/store.hpp"
-#include "memory/store/watched_vfs.hpp"
+#include "memory/repository/schema.hpp"
+#include "memory/writer/store.hpp"
 #include "stage/counts.hpp"
 #include "stage/stage.hpp"
 #include "support/memory_home.hpp"
@@ -25,7 +25,7 @@ constexpr const char* change = "INSERT INTO settings(name, value) VALUES(hex(ran
                                "UPDATE state SET sessions=sessions+1";
 
 Database raw_database(const std::string& path) {
-    auto raw = Database::open(path, OpenMode::read_write_create);
+    auto raw = open_database(path, OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0") ||
         !migrate(*raw, path, migrations(), [](int, int, const char*) {}))
         give_up("no raw database");
@@ -110,12 +110,12 @@ void measure_log_watch(const Run& run, int rounds) {
     value_row("... of these, looks at the database and its log", looks_of_a_commit(), "", 4);
     const TempHome home;
     sys::Fd log;
-    LogWatch watch;
+    database::LogWatch watch;
     const auto path = home.file("raw.db");
     auto raw = raw_database(path);
     auto watched = [&] {
-        const LogCapture capture(log);
-        auto opened = Database::open(path, OpenMode::read_write, watched_vfs());
+        const database::LogCapture capture(log);
+        auto opened = open_database(path, OpenMode::read_write, database::watched_vfs());
         if (!opened || !opened->scalar("SELECT count(*) FROM state"))
             give_up("no second connection");
         return std::move(*opened);
@@ -131,8 +131,8 @@ void measure_log_watch(const Run& run, int rounds) {
         // As Store::need_own_files does before a commit, and after it.
         begun = now_ms();
         struct stat database{};
-        const bool sound = watch.look(LogWatch::Part::place) == LogState::sound &&
-                           ::stat(path.c_str(), &database) == 0 && watch.look() == LogState::sound;
+        const bool sound = watch.look(database::LogWatch::Part::place) == database::LogState::sound &&
+                           ::stat(path.c_str(), &database) == 0 && watch.look() == database::LogState::sound;
         looks.push_back((now_ms() - begun) * 1000);
         if (!sound)
             give_up("the log is not sound");

@@ -1,8 +1,8 @@
 // Evidence recall on LoCoMo: memory-locomo DIR. Each dialog turn is stored as one trace, each session of a
 // conversation as one session of a fresh store, and the bare question is asked. The data stays where it is.
+#include "memory/ids/ids.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/dates.hpp"
 
 #include "json/json.hpp"

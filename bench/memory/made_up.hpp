@@ -1,8 +1,8 @@
 // Made-up turns whose words follow Zipf's law.
 #pragma once
 
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 
 #include <algorithm>
 #include <cmath>

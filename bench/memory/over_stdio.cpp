@@ -2,7 +2,7 @@
 #include "memory/made_up.hpp"
 #include "memory/measures.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/schema.hpp"
+#include "memory/repository/schema.hpp"
 #include "stage/placing.hpp"
 #include "stage/stage.hpp"
 #include "support/memory_home.hpp"
@@ -326,8 +326,8 @@ void measure_turns(const Run& run, int turns) {
     ZipfWords words(5);
     // The same rows by the plainest means: the same tables and words' index, one process, one thread, no
     // JSON.
-    const auto raw_path = side(run.ours).home.file("raw.db");
-    auto raw = Database::open(raw_path, OpenMode::read_write_create);
+    const auto raw_path = home.file("raw.db");
+    auto raw = open_database(raw_path, OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") ||
         !migrate(*raw, raw_path, migrations(), [](int, int, const char*) {}) ||
         !raw->exec("INSERT INTO sessions(id, agent, opened_at) VALUES('s', 'a', 1);"
@@ -398,8 +398,8 @@ void measure_long_text(const Run& run, int rounds) {
     std::string text;
     while (text.size() < size)
         text += words.text(1000) + ".\n";
-    const TempHome home;
-    auto raw = Database::open(home.file("raw.db"), OpenMode::read_write_create);
+    const auto raw_path = home.file("raw.db");
+    auto raw = open_database(raw_path, OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(text TEXT)"))
         give_up("no raw database");
     const double megabytes = static_cast<double>(text.size()) / 1e6;
@@ -472,8 +472,9 @@ void measure_recall(const Run& run, int traces, double start_at_most) {
                                                      {"sessionId", "se_bench"},
                                                      {"userText", words.text(8)},
                                                      {"ts", 1'800'000'000'000 + i}})));
-    // One row of a table of its own, by the plainest means, on the same disk.
-    auto raw = Database::open(home.file("raw.db"), OpenMode::read_write_create);
+    std::vector<double> updates;
+    std::vector<double> raw_updates; // one row of a table of its own, by the plainest means, on the same disk
+    auto raw = open_database(home.file("raw.db"), OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                            "CREATE TABLE t(a INTEGER); INSERT INTO t VALUES(1)"))
         give_up("no raw database");

@@ -21,7 +21,7 @@ double median(std::vector<std::int64_t> times) {
 
 double raw_commit(const std::string& path, ZipfWords& words) {
     std::filesystem::remove(path);
-    auto database = Database::open(path, OpenMode::read_write_create);
+    auto database = open_database(path, OpenMode::read_write_create);
     if (!database || !database->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                                      "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT)"))
         return 0;

@@ -1,9 +1,9 @@
 // A store as a kill leaves it, and a disk that takes its time with it.
 #pragma once
 
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
-#include "memory/store/store.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/writer/store.hpp"
 #include "support/memory_home.hpp"
 
 #include <gtest/gtest.h>

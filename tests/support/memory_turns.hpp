@@ -1,9 +1,9 @@
 // One turn into a store, without the service around it.
 #pragma once
 
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
-#include "memory/store/store.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/writer/store.hpp"
 
 #include <string>
 

@@ -120,7 +120,7 @@ boost::json::object contract_error(const Error& error);
 boost::json::object counts_of(const Totals& totals);
 boost::json::object places_of(const HomePaths& paths);
 boost::json::object set_aside_warning(const std::string& kept_as);
-// One for each note of a write-ahead log that was cut or moved (store/log_loss.hpp).
+// One for each note of a write-ahead log that was cut or moved (log_loss.hpp).
 boost::json::array log_loss_warnings(const std::vector<LogLoss>& losses);
 
 } // namespace holdfast::memory

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "memory/contract/contract.hpp"
-#include "memory/store/values_json.hpp"
 #include "memory/text/cleaner.hpp"
+#include "memory/transfer/values_json.hpp"
 #include "rpc/params.hpp"
 #include "rpc/responder.hpp"
 
@@ -84,10 +84,6 @@ json::object to_json(const Recalled& recalled);
 // Asks the host's model for a summary of a closed episode, when the home is configured so. Nothing waits for
 // it.
 void summarize(const CallPointer& call, const std::string& episode_id);
-
-// Whether a call with this namespace may see what is in that session, by the rule of a search: without one it
-// may, and what has none is everybody's.
-Result<bool> is_visible(Database& database, std::string_view name_space, std::string_view session_id);
 
 // The groups of methods, each in a file of its own.
 void core_health(const CallPointer& call);

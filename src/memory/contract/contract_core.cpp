@@ -2,8 +2,8 @@
 #include "memory/contract/contract_call.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/damage.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

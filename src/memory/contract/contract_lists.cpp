@@ -1,9 +1,11 @@
-// Lists for looking through the memory: newest first, a page at a time, each page by an index, never by an
-// offset.
+// Lists for looking through the memory: newest first, a page at a time.
+#include "memory/contract/contract_reading.hpp"
 #include "memory/contract/contract_transfer.hpp"
+#include "memory/contract/contract_writing.hpp"
+#include "memory/domain/sessions.hpp"
+#include "memory/repository/pages.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/rows.hpp"
 
 #include <charconv>
 
@@ -13,14 +15,7 @@ using base::cat;
 
 namespace {
 
-constexpr std::int64_t beyond_all = INT64_MAX;
 constexpr std::size_t page_bytes = std::size_t{2} << 20; // of turns: a page ends behind what is over this
-
-// A place in a list that is ordered by (time, row).
-struct Place {
-    std::int64_t time = beyond_all;
-    std::int64_t row = beyond_all;
-};
 
 std::string to_text(const Place& place) {
     return cat(place.time, '.', place.row);
@@ -56,60 +51,79 @@ std::optional<Wanted> wanted_of(const CallPointer& call) {
     return Wanted{limit.value_or(50), *place};
 }
 
-// Answers {name: rows, next?}: runs `sql` with ?1, ?2 the place, ?3 the limit and one more, ?4 what the
-// caller adds. The first two columns are time and row.
-template <class Make>
-void answer_page(const CallPointer& call, const Wanted& wanted, const char* name, std::string sql,
-                 std::int64_t more, Make make) {
-    call->service().run(call->peer()->lane(), [=, sql = std::move(sql)](bool open) {
-        if (!open)
-            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto reader = call->service().store().reader();
-        if (!reader)
-            return call->refuse(reader.error());
-        auto rows = (*reader)->prepare(sql);
-        if (!rows)
-            return call->refuse(rows.error());
-        (*rows)
-            ->bind(1, wanted.before.time)
-            .bind(2, wanted.before.row)
-            .bind(3, wanted.limit + 1)
-            .bind(4, more);
-        const ScopedReset reset(**rows);
-        json::array list;
-        json::object shown;
-        Place last;
-        for (;;) {
-            auto row = (*rows)->step();
-            if (!row)
-                return call->refuse(row.error());
-            if (!*row)
-                break;
-            if (static_cast<std::int64_t>(list.size()) == wanted.limit) {
-                shown["next"] = to_text(last);
-                break;
-            }
-            last = {(*rows)->integer(0), (*rows)->integer(1)};
-            list.push_back(make(**rows));
-        }
-        shown[name] = std::move(list);
-        call->answer(std::move(shown));
-    });
+// Answers {name: entries, next?}.
+template <class Entry, class Show>
+Result<void> answer_page(const CallPointer& call, const char* name, const Result<Page<Entry>>& page,
+                         Show show) {
+    if (!page)
+        return std::unexpected(page.error());
+    json::array list;
+    for (const auto& entry : page->entries)
+        list.push_back(show(entry));
+    json::object shown;
+    if (page->next)
+        shown["next"] = to_text(*page->next);
+    shown[name] = std::move(list);
+    call->answer(std::move(shown));
+    return {};
 }
 
-json::value or_null(const Statement& row, int column) {
-    return row.is_null(column) ? json::value(nullptr) : json::value(row.text(column));
+template <class Value>
+json::value or_null(const std::optional<Value>& value) {
+    return value ? json::value(*value) : json::value(nullptr);
 }
 
-json::value time_or_null(const Statement& row, int column) {
-    return row.is_null(column) ? json::value(nullptr) : json::value(row.integer(column));
+json::value or_null(const std::string& text) {
+    return text.empty() ? json::value(nullptr) : json::value(text);
+}
+
+json::value closed_at(bool closed, std::int64_t at) {
+    return closed ? json::value(at) : json::value(nullptr);
 }
 
 // Stored as text; what is no JSON was never stored by us, and is shown as none.
-json::value json_or_null(const Statement& row, int column) {
+json::value json_or_null(const std::string& text) {
     boost::system::error_code failed;
-    auto value = json::parse(row.text(column), failed);
+    auto value = json::parse(text, failed);
     return failed ? json::value(nullptr) : value;
+}
+
+json::value show_session(const ListedSession& listed) {
+    const auto& session = listed.session;
+    return {{"id", session.id},
+            {"agent", session.agent},
+            {"openedAt", session.opened_at},
+            {"closedAt", closed_at(listed.closed, session.closed_at)},
+            {"episodes", listed.episodes},
+            {"turns", listed.turns},
+            {"lastTs", or_null(listed.last_ts)},
+            {"namespace", json_or_null(session.name_space)},
+            {"meta", json_or_null(session.meta)}};
+}
+
+json::value show_episode(const ListedEpisode& listed) {
+    const auto& episode = listed.episode;
+    return {{"id", episode.id},
+            {"sessionId", episode.session_id},
+            {"agent", listed.agent},
+            {"openedAt", episode.opened_at},
+            {"closedAt", closed_at(listed.closed, episode.closed_at)},
+            {"turns", episode.turns},
+            {"title", or_null(listed.title)},
+            {"lastTs", or_null(listed.last_ts)}};
+}
+
+json::value show_feedback(const ListedFeedback& listed) {
+    const auto& feedback = listed.feedback;
+    return {{"id", feedback.id},
+            {"traceId", or_null(feedback.trace_id)},
+            {"episodeId", or_null(feedback.episode_id)},
+            {"channel", feedback.channel},
+            {"polarity", feedback.polarity},
+            {"magnitude", feedback.magnitude},
+            {"rationale", or_null(feedback.rationale)},
+            {"ts", feedback.ts},
+            {"summary", or_null(listed.summary)}};
 }
 
 } // namespace
@@ -118,24 +132,10 @@ void memory_sessions(const CallPointer& call) {
     const auto wanted = wanted_of(call);
     if (!wanted)
         return;
-    answer_page(call, *wanted, "sessions",
-                "SELECT opened_at, row, id, agent, closed_at,"
-                " (SELECT count(*) FROM episodes e WHERE e.session=s.row),"
-                " (SELECT total(turns) FROM episodes e WHERE e.session=s.row),"
-                " (SELECT max(ts) FROM traces t WHERE t.session=s.row), s.namespace, s.meta"
-                " FROM sessions s WHERE (opened_at, row) < (?1, ?2) AND ?4=0 ORDER BY opened_at DESC, row "
-                "DESC LIMIT ?3",
-                0, [](const Statement& row) -> json::value {
-                    return {{"id", row.text(2)},
-                            {"agent", row.text(3)},
-                            {"openedAt", row.integer(0)},
-                            {"closedAt", time_or_null(row, 4)},
-                            {"episodes", row.integer(5)},
-                            {"turns", row.integer(6)},
-                            {"lastTs", time_or_null(row, 7)},
-                            {"namespace", json_or_null(row, 8)},
-                            {"meta", json_or_null(row, 9)}};
-                });
+    reading(call, [call, wanted = *wanted](Database& database) {
+        return answer_page(call, "sessions", session_page(database, wanted.before, wanted.limit),
+                           show_session);
+    });
 }
 
 void memory_episodes(const CallPointer& call) {
@@ -143,39 +143,25 @@ void memory_episodes(const CallPointer& call) {
     if (!wanted)
         return;
     const auto session_id = call->word("sessionId", false);
-    const auto until = call->integer("until", false, 0, beyond_all);
+    const auto until = call->integer("until", false, 0, INT64_MAX);
     if (call->bad())
         return;
-    if (until && wanted->before.time == beyond_all)
+    if (until && wanted->before.time == Place{}.time)
         wanted->before = {*until, 0};
-    const auto make = [](const Statement& row) -> json::value {
-        return {{"id", row.text(2)},          {"sessionId", row.text(3)},         {"agent", row.text(4)},
-                {"openedAt", row.integer(0)}, {"closedAt", time_or_null(row, 5)}, {"turns", row.integer(6)},
-                {"title", or_null(row, 7)},   {"lastTs", time_or_null(row, 8)}};
-    };
-    constexpr const char* columns =
-        "SELECT e.opened_at, e.row, e.id, s.id, s.agent, e.closed_at, e.turns,"
-        " (SELECT coalesce(nullif(t.summary, ''), substr(t.user_text, 1, 160), substr(t.agent_text, 1, 160))"
-        "  FROM traces t WHERE t.episode=e.row ORDER BY t.ts, t.row LIMIT 1),"
-        " (SELECT max(t.ts) FROM traces t WHERE t.episode=e.row)"
-        " FROM episodes e JOIN sessions s ON s.row = e.session WHERE (e.opened_at, e.row) < (?1, ?2) AND ";
-    if (session_id.empty())
-        return answer_page(call, *wanted, "episodes",
-                           cat(columns, "?4=0 ORDER BY e.opened_at DESC, e.row DESC LIMIT ?3"), 0, make);
-    call->service().run(call->peer()->lane(), [=](bool open) {
-        if (!open)
-            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto reader = call->service().store().reader();
-        if (!reader)
-            return call->refuse(reader.error());
-        auto session = find_session(**reader, session_id);
-        if (!session)
-            return call->refuse(session.error());
-        if (!*session)
-            return call->refuse_missing("session_not_found", cat("no session ", session_id));
-        answer_page(call, *wanted, "episodes",
-                    cat(columns, "e.session=?4 ORDER BY e.opened_at DESC, e.row DESC LIMIT ?3"),
-                    (*session)->row, make);
+    reading(call, [call, session_id, wanted = *wanted](Database& database) -> Result<void> {
+        std::int64_t session_row = 0; // of all
+        if (!session_id.empty()) {
+            const auto session = find_session(database, session_id);
+            if (!session)
+                return std::unexpected(session.error());
+            if (!*session) {
+                refuse(call, domain::no_session(session_id));
+                return {};
+            }
+            session_row = (*session)->row;
+        }
+        return answer_page(call, "episodes", episode_page(database, wanted.before, wanted.limit, session_row),
+                           show_episode);
     });
 }
 
@@ -183,23 +169,10 @@ void memory_feedback(const CallPointer& call) {
     const auto wanted = wanted_of(call);
     if (!wanted)
         return;
-    answer_page(
-        call, *wanted, "feedback",
-        "SELECT 0, f.row, f.id, f.trace_id, f.episode_id, f.channel, f.polarity, f.magnitude, f.rationale, "
-        "f.ts,"
-        " coalesce(nullif(t.summary, ''), substr(t.user_text, 1, 160)) FROM feedback f LEFT JOIN traces t"
-        " ON t.id=f.trace_id WHERE f.row < ?2 AND ?1>=0 AND ?4=0 ORDER BY f.row DESC LIMIT ?3",
-        0, [](const Statement& row) -> json::value {
-            return {{"id", row.text(2)},
-                    {"traceId", or_null(row, 3)},
-                    {"episodeId", or_null(row, 4)},
-                    {"channel", row.text(5)},
-                    {"polarity", row.text(6)},
-                    {"magnitude", row.real(7)},
-                    {"rationale", or_null(row, 8)},
-                    {"ts", row.integer(9)},
-                    {"summary", or_null(row, 10)}};
-        });
+    reading(call, [call, wanted = *wanted](Database& database) {
+        return answer_page(call, "feedback", feedback_page(database, wanted.before, wanted.limit),
+                           show_feedback);
+    });
 }
 
 // The turns of an episode in order: all of them as the contract has it, or a page at a time when a limit is
@@ -212,67 +185,27 @@ void memory_turns(const CallPointer& call) {
         return memory_timeline(call);
     const auto id = call->word("episodeId", true);
     const auto text = call->text("after", false);
-    const auto skip = call->integer("skip", false, 0, beyond_all);
+    const auto skip = call->integer("skip", false, 0, INT64_MAX);
     const auto name_space = call->name_space();
     if (call->bad())
         return;
     const auto after = text.empty() ? std::optional(Place{-1, -1}) : place_of(text);
     if (!after)
         return call->refuse_argument("after is not the next of an earlier page");
-    call->service().run(call->peer()->lane(), [call, id, name_space, after = *after, skip = skip.value_or(0),
-                                               limit = *limit](bool open) {
-        if (!open)
-            return call->refuse(Error{Errc::closed, call->service().failure(), 0});
-        auto reader = call->service().store().reader();
-        if (!reader)
-            return call->refuse(reader.error());
-        auto episode = find_episode(**reader, id);
-        if (!episode)
-            return call->refuse(episode.error());
-        const auto visible =
-            *episode ? is_visible(**reader, name_space, (*episode)->session_id) : Result<bool>(false);
-        if (!visible)
-            return call->refuse(visible.error());
-        if (!*visible)
-            return call->refuse_missing("episode_not_found", cat("no episode ", id));
-        auto rows = (*reader)->prepare("SELECT ts, row FROM traces WHERE episode=?1 AND (ts, row) > (?2, ?3)"
-                                       " ORDER BY ts, row LIMIT ?4 OFFSET ?5");
-        if (!rows)
-            return call->refuse(rows.error());
-        (*rows)
-            ->bind(1, (*episode)->row)
-            .bind(2, after.time)
-            .bind(3, after.row)
-            .bind(4, limit + 1)
-            .bind(5, skip);
-        const ScopedReset reset(**rows);
-        json::array list;
-        json::object shown;
-        Place last;
-        std::size_t bytes = 0;
-        for (;;) {
-            auto there = (*rows)->step();
-            if (!there)
-                return call->refuse(there.error());
-            if (!*there)
-                break;
-            if (static_cast<std::int64_t>(list.size()) == limit || bytes > page_bytes) {
-                shown["next"] = to_text(last);
-                break;
-            }
-            last = {(*rows)->integer(0), (*rows)->integer(1)};
-            auto trace = trace_at(**reader, last.row);
-            if (!trace)
-                return call->refuse(trace.error());
-            if (*trace) {
-                bytes += (*trace)->user_text.size() + (*trace)->agent_text.size() +
-                         (*trace)->tool_calls.size() + (*trace)->thinking.size() + (*trace)->meta.size();
-                list.push_back(to_json(**trace));
-            }
-        }
-        shown["traces"] = std::move(list);
-        call->answer(std::move(shown));
-    });
+    reading(call,
+            [call, id, name_space, after = *after, skip = skip.value_or(0),
+             limit = *limit](Database& database) -> Result<void> {
+                const auto episode = domain::visible_episode(database, name_space, id);
+                if (!episode)
+                    return std::unexpected(episode.error());
+                if (!*episode) {
+                    refuse(call, domain::no_episode(id));
+                    return {};
+                }
+                return answer_page(call, "traces",
+                                   trace_page(database, (*episode)->row, after, skip, limit, page_bytes),
+                                   [](const Trace& trace) { return json::value(to_json(trace)); });
+            });
 }
 
 } // namespace holdfast::memory

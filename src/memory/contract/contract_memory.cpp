@@ -1,8 +1,11 @@
 // memory.* and retrieval.*: what reads traces, and what forgets one.
 #include "memory/contract/contract_reading.hpp"
+#include "memory/contract/contract_writing.hpp"
+#include "memory/domain/sessions.hpp"
+#include "memory/domain/turns.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <algorithm>
 
@@ -43,15 +46,6 @@ Result<std::int64_t> session_row_of(Database& database, const std::string& id) {
 }
 
 } // namespace
-
-Result<bool> is_visible(Database& database, std::string_view name_space, std::string_view session_id) {
-    if (name_space.empty())
-        return true;
-    auto session = find_session(database, session_id);
-    if (!session)
-        return std::unexpected(std::move(session.error()));
-    return !*session || (*session)->name_space.empty() || (*session)->name_space == name_space;
-}
 
 void memory_search(const CallPointer& call) {
     auto query = std::make_shared<RecallQuery>();
@@ -95,7 +89,7 @@ void memory_search(const CallPointer& call) {
         if (!session)
             return std::unexpected(std::move(session.error()));
         if (*session < 0) {
-            call->refuse_missing("session_not_found", cat("no session ", session_id));
+            refuse(call, domain::no_session(session_id));
             return {};
         }
         query->session_row = *session;
@@ -104,7 +98,7 @@ void memory_search(const CallPointer& call) {
             if (!episode)
                 return std::unexpected(std::move(episode.error()));
             if (!*episode) {
-                call->refuse_missing("episode_not_found", cat("no episode ", episode_id));
+                refuse(call, domain::no_episode(episode_id));
                 return {};
             }
             query->episode_row = (*episode)->row;
@@ -128,13 +122,10 @@ void memory_get_trace(const CallPointer& call) {
     if (call->bad())
         return;
     reading(call, [call, id, name_space](Database& database) -> Result<void> {
-        auto trace = find_trace(database, id);
+        auto trace = domain::visible_trace(database, name_space, id);
         if (!trace)
             return std::unexpected(std::move(trace.error()));
-        auto visible = *trace ? is_visible(database, name_space, (*trace)->session_id) : Result<bool>(false);
-        if (!visible)
-            return std::unexpected(std::move(visible.error()));
-        if (!*visible) {
+        if (!*trace) {
             call->answer(nullptr);
             return {};
         }
@@ -154,15 +145,11 @@ void memory_timeline(const CallPointer& call) {
     if (call->bad())
         return;
     reading(call, [call, id, name_space](Database& database) -> Result<void> {
-        auto episode = find_episode(database, id);
+        auto episode = domain::visible_episode(database, name_space, id);
         if (!episode)
             return std::unexpected(std::move(episode.error()));
-        auto visible =
-            *episode ? is_visible(database, name_space, (*episode)->session_id) : Result<bool>(false);
-        if (!visible)
-            return std::unexpected(std::move(visible.error()));
-        if (!*visible) {
-            call->refuse_missing("episode_not_found", cat("no episode ", id));
+        if (!*episode) {
+            refuse(call, domain::no_episode(id));
             return {};
         }
         auto traces = timeline(database, (*episode)->row);
@@ -187,7 +174,7 @@ void listing(const CallPointer& call, bool episodes) {
         if (!session)
             return std::unexpected(std::move(session.error()));
         if (*session < 0) {
-            call->refuse_missing("session_not_found", cat("no session ", session_id));
+            refuse(call, domain::no_session(session_id));
             return {};
         }
         const ListFilter filter{*session, limit.value_or(50), offset.value_or(0), words};
@@ -224,20 +211,9 @@ void memory_forget(const CallPointer& call) {
     const auto id = call->word("id", true);
     if (call->bad())
         return;
-    auto found = std::make_shared<bool>(false);
-    call->service().submit(
-        [id, found](WriteContext& context) -> Result<void> {
-            auto removed = delete_trace(context, id);
-            if (!removed)
-                return std::unexpected(std::move(removed.error()));
-            *found = *removed;
-            return {};
-        },
-        [call, id, found](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            if (!*found)
-                return call->refuse_missing("trace_not_found", cat("no trace ", id));
+    change(
+        call, [id](WriteContext& context) { return domain::forget(context, id); },
+        [call, id](bool) {
             call->answer(json::object{{"ok", true}});
             call->contract().notify("trace.forgotten", {{"traceId", id}});
         });

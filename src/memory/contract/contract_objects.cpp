@@ -1,8 +1,10 @@
 // Policies, world models and skills: stored objects that are added, shown, listed and archived.
 #include "memory/contract/contract_reading.hpp"
+#include "memory/contract/contract_writing.hpp"
+#include "memory/domain/objects.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 namespace holdfast::memory {
 
@@ -64,51 +66,36 @@ void skill_get(const CallPointer& call) {
         return;
     if (!trial)
         return get_object(call, ObjectKind::skill);
-    auto found = std::make_shared<std::optional<StoredObject>>();
-    call->service().submit(
-        [id, found](WriteContext& context) -> Result<void> {
-            if (auto counted = record_trial(context, id); !counted)
-                return std::unexpected(std::move(counted.error()));
-            auto skill = find_object(context.database, ObjectKind::skill, id);
-            if (!skill)
-                return std::unexpected(std::move(skill.error()));
-            *found = std::move(*skill);
-            return {};
-        },
-        [call, found](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            call->answer(*found ? json::value(to_json(**found)) : json::value(nullptr));
+    change(
+        call, [id](WriteContext& context) { return domain::try_skill(context, id); },
+        [call](const std::optional<StoredObject>& skill) {
+            call->answer(skill ? json::value(to_json(*skill)) : json::value(nullptr));
         });
 }
 
 void object_add(const CallPointer& call, ObjectKind kind) {
-    auto object = std::make_shared<StoredObject>();
-    object->kind = kind;
-    object->id = call->word("id", false);
-    object->title = call->clean(call->word("title", true));
-    object->body = call->clean(call->text("body", true));
-    object->status = call->word("status", false);
+    StoredObject object;
+    object.kind = kind;
+    object.id = call->word("id", false);
+    object.title = call->clean(call->word("title", true));
+    object.body = call->clean(call->text("body", true));
+    object.status = call->word("status", false);
     if (const auto* data = call->params().if_contains("data");
         data != nullptr && !data->is_null() && !data->is_object())
         return call->refuse_argument("data must be an object");
-    object->data = call->clean_json("data");
+    object.data = call->clean_json("data");
     if (call->bad())
         return;
-    if (!object->id.empty() && !is_sound_id(object->id))
+    if (!object.id.empty() && !is_sound_id(object.id))
         return call->refuse_argument(cat("id", sound_id_rule));
-    if (object->id.empty())
-        object->id = make_id(kind == ObjectKind::skill ? "sk_" : kind == ObjectKind::policy ? "po_" : "wm_");
-    if (object->status.empty())
-        object->status = "active";
-    object->created_at = object->updated_at = now_ms();
-    call->service().submit([object](WriteContext& context) { return put_object(context, *object); },
-                           [call, object](Result<void> done) {
-                               if (!done)
-                                   return call->refuse(done.error());
-                               call->service().recall().objects_changed();
-                               call->answer(json::object{{"id", object->id}});
-                           });
+    object.created_at = object.updated_at = now_ms();
+    change(
+        call,
+        [object = std::move(object)](WriteContext& context) { return domain::keep_object(context, object); },
+        [call](const std::string& id) {
+            call->service().recall().objects_changed();
+            call->answer(json::object{{"id", id}});
+        });
 }
 
 void object_archive(const CallPointer& call, ObjectKind kind) {
@@ -116,23 +103,9 @@ void object_archive(const CallPointer& call, ObjectKind kind) {
     (void)call->text("reason", false);
     if (call->bad())
         return;
-    auto found = std::make_shared<bool>(false);
-    call->service().submit(
-        [id, kind, found](WriteContext& context) -> Result<void> {
-            auto archived = archive_object(context, kind, id, now_ms());
-            if (!archived)
-                return std::unexpected(std::move(archived.error()));
-            *found = *archived;
-            return {};
-        },
-        [call, id, kind, found](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            if (!*found)
-                return call->refuse_missing(kind == ObjectKind::skill    ? "skill_not_found"
-                                            : kind == ObjectKind::policy ? "policy_not_found"
-                                                                         : "world_model_not_found",
-                                            cat("nothing stored under ", id));
+    change(
+        call, [id, kind](WriteContext& context) { return domain::archive(context, kind, id, now_ms()); },
+        [call](bool) {
             call->service().recall().objects_changed();
             call->answer(json::object{{"ok", true}});
         });

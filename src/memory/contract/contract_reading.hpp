@@ -2,7 +2,7 @@
 #pragma once
 
 #include "memory/contract/contract_call.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 
 #include <vector>
 

@@ -1,13 +1,14 @@
 #include "memory/contract/contract_transfer.hpp"
+#include "memory/contract/contract_writing.hpp"
+#include "memory/domain/notes.hpp"
+#include "memory/domain/turns.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/aside.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/damage.hpp"
 #include "memory/transfer/records.hpp"
+#include "memory/writer/aside.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace holdfast::memory {
@@ -17,8 +18,6 @@ using base::cat;
 namespace {
 
 constexpr std::size_t most_records = 5000; // in one call, so that one transaction stays short
-constexpr std::int64_t note_episode_ms = 12LL * 3600 * 1000; // notes of half a day belong together
-constexpr std::string_view default_note_session = "se_notes";
 
 } // namespace
 
@@ -157,61 +156,30 @@ void core_check(const CallPointer& call) {
 }
 
 void memory_add(const CallPointer& call) {
-    auto trace = std::make_shared<Trace>();
-    auto session = std::make_shared<Session>();
-    trace->user_text = call->clean(call->word("text", true));
-    session->agent = call->text("agent", false);
-    session->id = call->text("sessionId", false);
-    trace->tags = call->clean_list("tags", false);
+    Trace said;
+    Session session;
+    said.user_text = call->clean(call->word("text", true));
+    session.agent = call->text("agent", false);
+    session.id = call->text("sessionId", false);
+    said.tags = call->clean_list("tags", false);
     const auto ts = call->integer("ts", false, 0, latest_time);
     if (call->bad())
         return;
-    if (trace->user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
+    if (said.user_text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
         return call->refuse_argument("text must not be blank");
-    if (session->agent.empty())
-        session->agent = call->agent();
-    if (session->id.empty())
-        session->id = default_note_session;
-    trace->id = make_id("tr_");
-    trace->ts = ts.value_or(now_ms());
-    trace->kind = "note";
-    trace->priority = 0.5;
-    trace->summary =
-        trace->user_text.substr(0, std::min(trace->user_text.find('\n'), trace->user_text.size()));
-    if (trace->summary.size() > 160) {
-        std::size_t end = 160;
-        while (end > 0 && (static_cast<unsigned char>(trace->summary[end]) & 0xc0) == 0x80)
-            --end;
-        trace->summary.resize(end);
-    }
-    session->opened_at = trace->ts;
-    call->service().submit(
-        [trace, session, id = trace->id, given = *session,
-         fresh = make_id("ep_")](WriteContext& context) -> Result<void> {
-            trace->id = id; // a batch that failed runs its writes again
-            *session = given;
-            if (auto added = add_session(context, *session); !added)
-                return added;
-            auto open = open_episode_of(context.database, session->row);
-            if (!open)
-                return std::unexpected(std::move(open.error()));
-            Episode episode{.id = fresh, .session_row = session->row, .opened_at = trace->ts};
-            if (*open && trace->ts - (*open)->opened_at < note_episode_ms)
-                episode = std::move(**open);
-            else if (auto added = add_episode(context, episode); !added)
-                return added;
-            trace->session_row = session->row;
-            trace->episode_row = episode.row;
-            trace->episode_id = episode.id;
-            return add_trace(context, *trace);
-        },
-        [call, trace, session](Result<void> done) {
-            if (!done)
-                return call->refuse(done.error());
-            call->answer(json::object{
-                {"traceId", trace->id}, {"episodeId", trace->episode_id}, {"sessionId", session->id}});
+    if (session.agent.empty())
+        session.agent = call->agent();
+    said.summary = domain::summary_of(said.user_text, "");
+    const auto note = domain::new_trace("note", ts.value_or(now_ms()), std::move(said));
+    session.opened_at = note.ts;
+    change(
+        call, [note, session](WriteContext& context) { return domain::add_note(context, note, session); },
+        [call](const domain::StoredNote& stored) {
+            call->answer(json::object{{"traceId", stored.trace_id},
+                                      {"episodeId", stored.episode_id},
+                                      {"sessionId", stored.session_id}});
             call->contract().notify("trace.created",
-                                    {{"traceId", trace->id}, {"episodeId", trace->episode_id}});
+                                    {{"traceId", stored.trace_id}, {"episodeId", stored.episode_id}});
         });
 }
 

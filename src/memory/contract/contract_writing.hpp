@@ -2,56 +2,45 @@
 #pragma once
 
 #include "memory/contract/contract_call.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/domain/answer.hpp"
 
 #include <memory>
-#include <string>
+#include <type_traits>
+#include <utility>
 
 namespace holdfast::memory {
 
-// What a write found to be wrong with the request: told to the client, and the transaction goes on without
-// it.
-struct Refusal {
-    std::string code;
-    std::string message;
-};
+// The refusal of a rule, in the contract's words.
+void refuse(const CallPointer& call, const domain::Refusal& refusal);
 
-// Runs a write that may refuse; `write` fills in the refusal or leaves it empty. It may be run again after it
-// was rolled back with others of its batch, so it begins from what the client said, never from what an
-// earlier run found.
+// Runs a rule of the domain that changes the store, which gives a Result<domain::Answer<…>>, and after the
+// commit `answer` with its value. It may run again after it was rolled back with others of its batch, so
+// `write` changes nothing of its own.
 template <class Write, class Answer>
 void change(const CallPointer& call, Write write, Answer answer) {
-    auto refusal = std::make_shared<Refusal>();
+    using Written = std::remove_cvref_t<decltype(*write(std::declval<WriteContext&>()))>;
+    auto kept = std::make_shared<Written>();
     call->service().submit(
-        [refusal, write = std::move(write)](WriteContext& context) mutable -> Result<void> {
-            *refusal = {}; // a batch that failed runs its writes again
-            return write(context, *refusal);
+        [kept, write = std::move(write)](WriteContext& context) mutable -> Result<void> {
+            auto written = write(context);
+            if (!written)
+                return std::unexpected(std::move(written.error()));
+            *kept = std::move(*written);
+            return {};
         },
-        [call, refusal, answer = std::move(answer)](Result<void> done) mutable {
+        [call, kept, answer = std::move(answer)](Result<void> done) mutable {
             if (!done) {
                 call->contract().log("error", "store", done.error().message);
                 return call->refuse(done.error());
             }
-            if (refusal->code == "invalid_argument")
-                return call->refuse_argument(refusal->message);
-            if (!refusal->code.empty())
-                return call->refuse_missing(refusal->code, refusal->message);
-            answer();
+            if (kept->refusal)
+                return refuse(call, kept->refusal);
+            answer(kept->value);
         });
 }
 
-Refusal no_session(const std::string& id);
-Refusal no_episode(const std::string& id);
-
-// The open episode of a session; a new one, under the id that `episode` has, when there is none or its last
-// turn is long ago.
-Result<void> current_episode(WriteContext& context, const Session& session, std::int64_t ts,
-                             Episode& episode);
-
-// The first line of what was said, as far as a list shows it.
-std::string summary_of(const std::string& user_text, const std::string& agent_text);
-
-// Stores a trace in an episode of a session, both of which must exist, and answers the call.
-void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, bool user_text_given);
+// What turn.end and subagent.record have in common: stores the trace, answers with its id, and tells the
+// subscribers.
+void store_trace(const CallPointer& call, Trace trace, bool user_text_said);
 
 } // namespace holdfast::memory

@@ -1,7 +1,7 @@
 #include "memory/contract/host_calls.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "rpc/message.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 #include "memory/contract/host_embeddings.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 #include "memory/contract/host_model.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/text/letters.hpp"
 
 namespace holdfast::memory {

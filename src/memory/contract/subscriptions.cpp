@@ -1,7 +1,7 @@
 // Who hears what: the subscriptions of clients, and what is told to them.
 #include "memory/contract/contract.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "rpc/message.hpp"
 #include "json/json_text.hpp"
 

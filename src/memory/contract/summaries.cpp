@@ -1,10 +1,12 @@
 // A summary of an episode that was closed, by the host's model, when the home is configured so. It is kept as
 // a note of that episode, and found by recall like everything else.
 #include "memory/contract/contract_call.hpp"
+#include "memory/domain/notes.hpp"
+#include "memory/domain/turns.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
@@ -35,27 +37,23 @@ std::string conversation(const std::vector<Trace>& traces) {
 
 void keep(Contract& contract, Service& service, const std::string& episode_id, std::string summary,
           std::int64_t ts) {
-    auto note = std::make_shared<Trace>();
-    note->kind = "note";
-    note->agent_text = std::string(cut_at_character(summary, most_summary));
-    note->tags = "[\"episode-summary\"]";
-    note->ts = ts;
-    note->id = make_id("tr_");
+    Trace said;
+    said.agent_text = std::string(cut_at_character(summary, most_summary));
+    said.tags = "[\"episode-summary\"]";
+    auto note = domain::new_trace("note", ts, std::move(said));
+    note.priority = 0; // behind the turns that it sums up, where both fit
+    auto kept = std::make_shared<std::string>();
     service.submit(
-        [note, episode_id, id = note->id](WriteContext& context) -> Result<void> {
-            note->id = id; // a batch that failed runs its writes again
-            auto episode = find_episode(context.database, episode_id);
-            if (!episode)
-                return std::unexpected(std::move(episode.error()));
-            if (!*episode)
-                return {}; // forgotten meanwhile
-            note->episode_row = (*episode)->row;
-            note->session_row = (*episode)->session_row;
-            return add_trace(context, *note);
+        [note, episode_id, kept](WriteContext& context) -> Result<void> {
+            auto stored = domain::keep_summary(context, note, episode_id);
+            if (!stored)
+                return std::unexpected(std::move(stored.error()));
+            *kept = std::move(stored->value);
+            return {};
         },
-        [&contract, note, episode_id](Result<void> done) {
+        [&contract, kept, episode_id](Result<void> done) {
             if (done)
-                contract.notify("episode.summarized", {{"episodeId", episode_id}, {"traceId", note->id}});
+                contract.notify("episode.summarized", {{"episodeId", episode_id}, {"traceId", *kept}});
             else
                 contract.log("error", "summaries", done.error().message);
         });

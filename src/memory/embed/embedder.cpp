@@ -1,8 +1,9 @@
 #include "memory/embed/embedder.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/damage.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/damage.hpp"
+#include "memory/repository/trace_scan.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
@@ -76,31 +77,22 @@ Result<bool> Embedder::embed_some() {
         auto reader = store_.reader();
         if (!reader)
             return std::unexpected(std::move(reader.error()));
-        auto next = (*reader)->prepare(
-            "SELECT row, user_text, agent_text FROM traces WHERE row>?1 ORDER BY row LIMIT ?2");
-        if (!next)
-            return std::unexpected(std::move(next.error()));
-        (*next)->bind(1, vectors_.last_row()).bind(2, std::int64_t{batch});
-        const ScopedReset reset(**next);
         std::int64_t misplaced = 0; // rows behind the last one
-        for (;;) {
-            auto row = (*next)->step();
-            if (!row)
-                return std::unexpected(std::move(row.error()));
-            if (!*row)
-                break;
-            // Of damaged pages: what is behind a lower number would be embedded again, for ever.
-            const auto number = (*next)->integer(0);
-            if (!is_in_order(**reader, "traces", rows.empty() ? vectors_.last_row() : rows.back(), misplaced,
-                             number)) {
-                ++misplaced;
-                continue;
-            }
-            misplaced = 0;
-            rows.push_back(number);
-            const auto text = cat((*next)->text(1), "\n", (*next)->text(2));
-            texts.emplace_back(cut_at_character(text, most_text));
-        }
+        auto read = visit_said(**reader, vectors_.last_row(), batch,
+                               [&](std::int64_t row, std::string_view user, std::string_view agent) {
+                                   // Of damaged pages: what is behind a lower number would be embedded again,
+                                   // for ever.
+                                   const auto last = rows.empty() ? vectors_.last_row() : rows.back();
+                                   if (!is_in_order(**reader, "traces", last, misplaced, row)) {
+                                       ++misplaced;
+                                       return;
+                                   }
+                                   misplaced = 0;
+                                   rows.push_back(row);
+                                   texts.emplace_back(cut_at_character(cat(user, "\n", agent), most_text));
+                               });
+        if (!read)
+            return std::unexpected(std::move(read.error()));
     }
     if (rows.empty())
         return false;

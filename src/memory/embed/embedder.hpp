@@ -6,7 +6,7 @@
 #include "memory/config/config.hpp"
 #include "memory/embed/embedding_source.hpp"
 #include "memory/embed/vector_file.hpp"
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 
 #include <condition_variable>
 #include <mutex>

@@ -1,7 +1,7 @@
 #include "memory/embed/http_post.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "sys/fd.hpp"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 #include "memory/embed/vector_file.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "sys/errors.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "memory/index/ranked_index.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <algorithm>
 #include <array>

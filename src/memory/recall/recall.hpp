@@ -8,9 +8,9 @@
 #pragma once
 
 #include "memory/index/ranked_index.hpp"
-#include "memory/store/damage.hpp"
-#include "memory/store/store.hpp"
+#include "memory/repository/damage.hpp"
 #include "memory/text/analyzer.hpp"
+#include "memory/writer/store.hpp"
 
 #include <atomic>
 #include <condition_variable>

@@ -1,6 +1,8 @@
 // Whether the ranked index is that of the rows which are in the store.
 #include "memory/recall/recall.hpp"
 
+#include "memory/repository/trace_scan.hpp"
+
 #include <algorithm>
 
 namespace holdfast::memory {
@@ -11,15 +13,10 @@ Result<bool> Recall::counts_agree(Database& database, std::int64_t next_trace) c
     constexpr std::int64_t many = 100'000;
     if (index_->left() == 0 || next_trace - index_->next_row() > many)
         return true;
-    auto newer = database.prepare("SELECT count(*) FROM traces WHERE row>=?1");
+    const auto newer = count_traces_from(database, index_->next_row());
     if (!newer)
-        return std::unexpected(std::move(newer.error()));
-    (*newer)->bind(1, index_->next_row());
-    const ScopedReset reset(**newer);
-    auto row = (*newer)->step();
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    const auto indexed = store_.totals().traces - (*newer)->integer(0);
+        return std::unexpected(newer.error());
+    const auto indexed = store_.totals().traces - *newer;
     return indexed == static_cast<std::int64_t>(index_->left());
 }
 
@@ -32,26 +29,23 @@ Result<Recall::Agreement> Recall::compare_rows() {
     auto reader = store_.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    auto rows = (*reader)->prepare("SELECT row, session, ts FROM traces");
-    if (!rows)
-        return std::unexpected(std::move(rows.error()));
-    const ScopedReset reset(**rows);
     std::vector<bool> seen(documents.size());
-    for (;;) {
-        auto row = (*rows)->step();
-        if (!row)
-            return std::unexpected(std::move(row.error()));
-        if (!*row)
-            break;
-        const auto place = document_place((*rows)->integer(0), (*rows)->integer(1), (*rows)->integer(2));
+    bool agree = true;
+    auto visited = visit_places(**reader, [&](const TracePlace& stored) {
+        const auto place = document_place(stored.row, stored.session_row, stored.ts);
         if (place.row >= inventory.next_row)
-            continue;
+            return true;
         const auto found = std::ranges::lower_bound(documents, place.row, {}, &DocumentPlace::row);
-        if (found == documents.end() || found->row != place.row || found->session != place.session ||
-            found->time != place.time)
-            return Agreement::rebuilding;
-        seen[static_cast<std::size_t>(found - documents.begin())] = true;
-    }
+        agree = found != documents.end() && found->row == place.row && found->session == place.session &&
+                found->time == place.time;
+        if (agree)
+            seen[static_cast<std::size_t>(found - documents.begin())] = true;
+        return agree;
+    });
+    if (!visited)
+        return std::unexpected(std::move(visited.error()));
+    if (!agree)
+        return Agreement::rebuilding;
     auto agreement = Agreement::sound;
     for (std::size_t i = 0; i < documents.size(); ++i)
         if (!seen[i]) {

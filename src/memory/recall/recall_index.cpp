@@ -3,7 +3,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/trace_scan.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +20,7 @@ constexpr std::chrono::milliseconds purge_pause(500);
 bool is_beyond_all(Database& database, std::int64_t last, std::int64_t row) {
     if (row == last + 1)
         return false;
-    const auto next = database.scalar("SELECT next_trace FROM state");
+    const auto next = next_trace_row(database);
     return next && row >= *next;
 }
 
@@ -35,7 +36,7 @@ Result<std::unique_ptr<Recall>> Recall::open(Store& store, const std::string& di
     auto reader = store.reader();
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    auto next = (*reader)->scalar("SELECT next_trace FROM state");
+    auto next = next_trace_row(**reader);
     if (!next)
         return std::unexpected(std::move(next.error()));
     if (recall->index_->next_row() > *next)
@@ -214,50 +215,42 @@ Result<bool> Recall::index_some(Analyzer& analyzer, std::size_t limit) {
     auto reader = store_.reader(Store::ForWhom::itself);
     if (!reader)
         return std::unexpected(std::move(reader.error()));
-    auto rows = (*reader)->prepare(
-        base::cat("SELECT row, session, ts, user_text, agent_text, reflection, tags, tool_calls"
-                  " FROM traces WHERE row>=?1 ORDER BY row LIMIT ",
-                  limit));
-    if (!rows)
-        return std::unexpected(std::move(rows.error()));
+    const auto most = static_cast<std::int64_t>(limit);
     auto last = std::max(index_->next_row() - 1, passed_row_);
-    (*rows)->bind(1, last + 1);
-    const ScopedReset reset(**rows);
-    bool any = false;
     std::int64_t misplaced = 0; // rows behind `last`
     std::string text;
     std::vector<std::uint64_t> terms;
-    for (;;) {
-        auto row = (*rows)->step();
-        if (!row && pass_over(row.error())) {
-            passed_row_ = last_unreadable(**reader, **rows, last, top_row(**reader, "traces"));
-            name_unreadable("traces", last + 1, passed_row_, row.error());
-            return true;
-        }
-        if (!row)
-            return std::unexpected(std::move(row.error()));
+    auto any = visit_indexed_texts(**reader, last + 1, most, [&](const IndexedTexts& trace) {
         failures_ = 0;
-        if (!*row) {
-            if (misplaced > 0)
-                passed_row_ = last + misplaced;
-            return any;
-        }
-        any = true;
-        const auto number = (*rows)->integer(0);
+        const auto number = trace.place.row;
         if (!is_in_order(**reader, "traces", last, misplaced, number) ||
             is_beyond_all(**reader, last, number)) {
             ++misplaced;
             name_unreadable("traces", last + misplaced, last + misplaced, not_in_order());
-            continue;
+            return;
         }
         misplaced = 0;
         last = number;
-        text = base::cat(searched_text((*rows)->text(3), (*rows)->text(4)), "\n",
-                         searched_details((*rows)->text(5), (*rows)->text(6), (*rows)->text(7)));
+        text = base::cat(searched_text(trace.user_text, trace.agent_text), "\n",
+                         searched_details(trace.reflection, trace.tags, trace.tool_calls));
         terms.clear();
-        document_terms(analyzer, text, (*rows)->integer(2), terms);
-        index_->add(last, static_cast<std::uint32_t>((*rows)->integer(1)), (*rows)->integer(2), terms);
+        document_terms(analyzer, text, trace.place.ts, terms);
+        index_->add(last, static_cast<std::uint32_t>(trace.place.session_row), trace.place.ts, terms);
+    });
+    if (any) {
+        failures_ = 0;
+        if (misplaced > 0)
+            passed_row_ = last + misplaced;
+        return any;
     }
+    if (!pass_over(any.error()))
+        return any;
+    const auto bad = last_unreadable_texts(**reader, last, most);
+    if (!bad)
+        return std::unexpected(bad.error());
+    passed_row_ = *bad;
+    name_unreadable("traces", last + 1, passed_row_, any.error());
+    return true;
 }
 
 void Recall::close() {

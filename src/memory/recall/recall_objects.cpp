@@ -2,7 +2,7 @@
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>

@@ -2,9 +2,8 @@
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/row_reading.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/trace_scan.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
@@ -71,33 +70,19 @@ private:
         return query_.session_row != 0 || !query_.agent.empty() || !query_.name_space.empty();
     }
     Result<void> read_episode() {
-        auto rows = database_.prepare("SELECT row FROM traces WHERE episode=?1 ORDER BY ts DESC LIMIT ?2");
+        auto rows = trace_rows_in(database_, query_.episode_row, most_of_episode);
         if (!rows)
             return std::unexpected(std::move(rows.error()));
-        (*rows)->bind(1, query_.episode_row).bind(2, most_of_episode);
-        const ScopedReset reset(**rows);
-        for (;;) {
-            auto step = (*rows)->step();
-            if (!step)
-                return std::unexpected(std::move(step.error()));
-            if (!*step)
-                break;
-            episode_.push_back((*rows)->integer(0));
-        }
-        std::ranges::sort(episode_);
+        episode_ = std::move(*rows);
         return {};
     }
     bool look_up(std::uint32_t session) {
-        auto row = database_.prepare("SELECT agent, namespace FROM sessions WHERE row=?1");
-        if (!row)
-            return false;
-        (*row)->bind(1, static_cast<std::int64_t>(session));
-        const ScopedReset reset(**row);
-        const auto step = (*row)->step();
-        if (!step && is_corrupt(step.error()))
-            passed_over_("sessions", session, session, step.error());
-        return step && *step && (query_.agent.empty() || (*row)->text(0) == query_.agent) &&
-               (query_.name_space.empty() || (*row)->text(1).empty() || (*row)->text(1) == query_.name_space);
+        const auto scope = session_scope(database_, session);
+        if (!scope && is_corrupt(scope.error()))
+            passed_over_("sessions", session, session, scope.error());
+        return scope && *scope && (query_.agent.empty() || (*scope)->agent == query_.agent) &&
+               (query_.name_space.empty() || (*scope)->name_space.empty() ||
+                (*scope)->name_space == query_.name_space);
     }
     Database& database_;
     const RecallQuery& query_;
@@ -107,48 +92,40 @@ private:
 };
 
 // The id of what a trace stands in; none where it cannot be read.
-std::string id_of(Database& database, const char* table, std::int64_t at, const PassedOver& passed_over) {
-    auto id = database.prepare(cat("SELECT id FROM ", table, " WHERE row=?1"));
-    if (!id)
-        return "";
-    (*id)->bind(1, at);
-    auto found = first(**id, [](const Statement& row) { return row.string(0); });
-    if (!found && is_corrupt(found.error()))
-        passed_over(table, at, at, found.error());
-    return found ? found->value_or("") : "";
+std::string readable_id(Result<std::string> id, std::string_view table, std::int64_t row,
+                        const PassedOver& passed_over) {
+    if (!id && is_corrupt(id.error()))
+        passed_over(table, row, row, id.error());
+    return id ? std::move(*id) : "";
 }
 
 Result<std::optional<Row>> fetch(Database& database, const Candidate& candidate, const RecallQuery& query,
                                  const PassedOver& passed_over) {
-    // Each table by itself: where the session of a trace is damaged, the trace is found all the same.
-    auto row = database.prepare("SELECT id, ts, user_text, agent_text, value, priority, episode, session"
-                                " FROM traces WHERE row=?1");
-    if (!row)
-        return std::unexpected(std::move(row.error()));
-    (*row)->bind(1, candidate.row);
-    const ScopedReset reset(**row);
-    auto step = (*row)->step();
-    if (!step)
-        return std::unexpected(std::move(step.error()));
+    auto found = ranked_trace(database, candidate.row);
+    if (!found)
+        return std::unexpected(std::move(found.error()));
     // Forgotten, or changed since (then it has another row): the index may still know the old one.
-    if (!*step || (query.episode_row != 0 && (*row)->integer(6) != query.episode_row))
+    if (!*found || (query.episode_row != 0 && (*found)->episode_row != query.episode_row))
         return std::optional<Row>();
-    const auto ts = (*row)->integer(1);
-    if ((query.from_ms != 0 && ts < query.from_ms) || (query.until_ms != 0 && ts >= query.until_ms))
+    auto& trace = **found;
+    if ((query.from_ms != 0 && trace.ts < query.from_ms) ||
+        (query.until_ms != 0 && trace.ts >= query.until_ms))
         return std::optional<Row>();
     Row result;
     result.hit.kind = "trace";
-    result.hit.id = (*row)->string(0);
-    result.hit.ts = ts;
-    result.hit.session_id = id_of(database, "sessions", (*row)->integer(7), passed_over);
-    result.hit.episode_id = id_of(database, "episodes", (*row)->integer(6), passed_over);
-    result.text = searched_text((*row)->text(2), (*row)->text(3));
+    result.hit.id = std::move(trace.id);
+    result.hit.ts = trace.ts;
+    result.hit.session_id =
+        readable_id(session_id_at(database, trace.session_row), "sessions", trace.session_row, passed_over);
+    result.hit.episode_id =
+        readable_id(episode_id_at(database, trace.episode_row), "episodes", trace.episode_row, passed_over);
+    result.text = searched_text(trace.user_text, trace.agent_text);
     result.row = candidate.row;
     result.own_words = candidate.own > 0;
     // Feedback moves a trace by at most a quarter, priority and recency by a few percent: they decide between
     // traces that fit about equally well, never against the words of the question.
-    const double age_days = std::max(0.0, static_cast<double>(query.now_ms - ts) / 86'400'000.0);
-    const double factor = (1 + 0.25 * (*row)->real(4)) * (1 + 0.06 * ((*row)->real(5) - 0.5)) *
+    const double age_days = std::max(0.0, static_cast<double>(query.now_ms - trace.ts) / 86'400'000.0);
+    const double factor = (1 + 0.25 * trace.value) * (1 + 0.06 * (trace.priority - 0.5)) *
                           (1 + 0.05 * std::exp(-age_days / 30.0));
     result.score = candidate.score * static_cast<float>(factor);
     return std::optional(std::move(result));
@@ -175,14 +152,10 @@ double likeness(const std::vector<std::uint64_t>& a, const std::vector<std::uint
 
 // Where else the words of a hit may be: in what it was filed under, and in what was done.
 std::string details_of(Database& database, std::int64_t row) {
-    auto details = database.prepare("SELECT reflection, tags, tool_calls FROM traces WHERE row=?1");
-    if (!details)
-        return "";
-    (*details)->bind(1, row);
-    const ScopedReset reset(**details);
-    const auto step = (*details)->step();
-    return step && *step ? searched_details((*details)->text(0), (*details)->text(1), (*details)->text(2))
-                         : "";
+    const auto details = trace_details(database, row);
+    return details && *details
+               ? searched_details((*details)->reflection, (*details)->tags, (*details)->tool_calls)
+               : "";
 }
 
 // The rows that say something different, out of batches that come one after another; copies are kept aside.
@@ -354,14 +327,9 @@ Result<void> Recall::add_alike(Database& database, const RecallQuery& query, con
             found->second->score += bonus;
             continue;
         }
-        auto session = database.prepare("SELECT session, ts FROM traces WHERE row=?1");
-        if (!session)
-            return std::unexpected(std::move(session.error()));
-        (*session)->bind(1, like.row);
-        const ScopedReset reset(**session);
-        const auto step = (*session)->step();
-        if (step && *step &&
-            (!admit || admit(document_place(like.row, (*session)->integer(0), (*session)->integer(1)))))
+        const auto stored = place_of_trace(database, like.row);
+        if (stored && *stored &&
+            (!admit || admit(document_place(like.row, (*stored)->session_row, (*stored)->ts))))
             fresh.push_back({.row = like.row, .score = bonus});
     }
     ranked.candidates.insert(ranked.candidates.end(), fresh.begin(), fresh.end());

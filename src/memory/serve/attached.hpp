@@ -6,7 +6,7 @@
 #include "memory/serve/ledger.hpp"
 #include "memory/serve/stopped_owner.hpp"
 #include "memory/serve/waiting_client.hpp"
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 
 #include <chrono>
 #include <functional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "holdfast/slot.hpp"
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -2,7 +2,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "sys/errors.hpp"
 

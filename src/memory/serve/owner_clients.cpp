@@ -3,7 +3,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <algorithm>
 #include <cerrno>

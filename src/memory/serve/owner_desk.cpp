@@ -1,6 +1,6 @@
 #include "memory/serve/owner_desk.hpp"
 
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include "base/printable.hpp"
 #include "base/progress_line.hpp"
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "sys/notify.hpp"
 #include "sys/terminal.hpp"
 

@@ -2,7 +2,7 @@
 // terminal.
 #pragma once
 
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 
 #include <mutex>
 #include <string>

@@ -2,8 +2,8 @@
 
 #include "base/printable.hpp"
 #include "holdfast/slot.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/serve/home_slot.hpp"
-#include "memory/store/ids.hpp"
 #include "slot/wake.hpp"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/embed/http_embeddings.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "sys/errors.hpp"
 
 #include <sys/stat.h>

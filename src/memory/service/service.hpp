@@ -6,7 +6,7 @@
 #include "memory/config/config.hpp"
 #include "memory/embed/embedder.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 
 #include <atomic>
 #include <condition_variable>

@@ -2,7 +2,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/sqlite.hpp"
+#include "memory/repository/connection.hpp"
+#include "memory/repository/state_row.hpp"
 #include "memory/transfer/records.hpp"
 #include "json/json_exact.hpp"
 
@@ -252,7 +253,7 @@ Result<Rows> rows_of(Database& database, const std::string& path, const std::str
     sqlite3_stmt* raw = nullptr;
     const int code = ::sqlite3_prepare_v2(database.raw(), sql.c_str(), -1, &raw, nullptr);
     if (code != SQLITE_OK)
-        return std::unexpected(database.error(path, code));
+        return std::unexpected(database::describe(database.raw(), path, code));
     return Rows(raw);
 }
 
@@ -263,7 +264,7 @@ Result<bool> has_table(Database& database, const std::string& path, const char* 
         return std::unexpected(std::move(rows.error()));
     const int code = ::sqlite3_step(rows->get());
     if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return std::unexpected(database.error(path, code));
+        return std::unexpected(database::describe(database.raw(), path, code));
     return code == SQLITE_ROW;
 }
 
@@ -290,8 +291,10 @@ Result<std::int64_t> total_of(Database& database, const std::string& path) {
 // A store of our own, perhaps a damaged one that was kept aside: everything that can still be read.
 Result<void> read_own_store(Database& database, const std::string& path,
                             const std::function<bool(std::string_view)>& take) {
-    const auto total = database.scalar("SELECT sessions+episodes+traces+feedback+objects FROM state");
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total.value_or(0)}})))
+    const auto state = read_state(database);
+    const auto stored = state ? state->totals : Totals{};
+    const auto total = stored.sessions + stored.episodes + stored.traces + stored.feedback + stored.objects;
+    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total}})))
         return {};
     std::string cursor;
     std::vector<DamagedRows> damaged;
@@ -326,7 +329,7 @@ Result<void> read_own_store(Database& database, const std::string& path,
 // there.
 Result<Database> open_at_one_moment(const std::string& path) {
     const auto open = [&](OpenMode mode, const char* first = nullptr) -> Result<Database> {
-        auto database = Database::open(path, mode);
+        auto database = open_database(path, mode);
         if (!database)
             return database;
         if (first != nullptr)
@@ -387,7 +390,8 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
             if (code == SQLITE_DONE)
                 break;
             if (code != SQLITE_ROW)
-                return std::unexpected(database->error(cat(path, ", table ", kind.table), code));
+                return std::unexpected(
+                    database::describe(database->raw(), cat(path, ", table ", kind.table), code));
             if (!take(json::serialize(line_of(rows->get(), kind))))
                 return {};
         }

@@ -2,7 +2,7 @@
 #include "memory/transfer/records.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
 #include "json/json_exact.hpp"

@@ -1,11 +1,12 @@
 // The store into lines.
-#include "memory/store/values_json.hpp"
 #include "memory/transfer/records.hpp"
+#include "memory/transfer/values_json.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "memory/store/damage.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/damage.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/repository/stored_rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
 #include "json/json_exact.hpp"
@@ -62,38 +63,59 @@ json::value time_or_null(std::int64_t ms) {
     return ms == 0 ? json::value(nullptr) : json::value(ms);
 }
 
-constexpr const char* session_columns = "row, id, agent, namespace, meta, opened_at, closed_at FROM sessions";
-constexpr const char* episode_columns =
-    "e.row, e.id, s.id, e.opened_at, e.closed_at, e.pending_user, e.turn_key, e.meta"
-    " FROM episodes e JOIN sessions s ON s.row = e.session";
-
 void drop_empty(json::object& line) {
     for (auto member = line.begin(); member != line.end();)
         member = member->value().is_null() ? line.stable_erase(member) : member + 1;
 }
 
-json::object session_line(const Statement& row) {
+json::object line_of(const Session& session) {
     return {{"type", "session"},
-            {"id", row.text(1)},
-            {"agent", row.text(2)},
-            {"namespace", parsed(row.text(3))},
-            {"meta", parsed(row.text(4))},
-            {"openedAt", row.integer(5)},
-            {"closedAt", time_or_null(row.integer(6))}};
+            {"id", session.id},
+            {"agent", session.agent},
+            {"namespace", parsed(session.name_space)},
+            {"meta", parsed(session.meta)},
+            {"openedAt", session.opened_at},
+            {"closedAt", time_or_null(session.closed_at)}};
 }
 
-json::object episode_line(const Statement& row) {
+json::object line_of(const Episode& episode) {
     json::object line{{"type", "episode"},
-                      {"id", row.text(1)},
-                      {"sessionId", row.text(2)},
-                      {"openedAt", row.integer(3)},
-                      {"closedAt", time_or_null(row.integer(4))}};
-    if (!row.is_null(5))
-        line["pendingUser"] = row.text(5);
-    if (!row.is_null(6))
-        line["turnKey"] = row.text(6);
-    line["meta"] = parsed(row.text(7));
+                      {"id", episode.id},
+                      {"sessionId", episode.session_id},
+                      {"openedAt", episode.opened_at},
+                      {"closedAt", time_or_null(episode.closed_at)}};
+    if (!episode.pending_user.empty())
+        line["pendingUser"] = episode.pending_user;
+    if (!episode.turn_key.empty())
+        line["turnKey"] = episode.turn_key;
+    line["meta"] = parsed(episode.meta);
     return line;
+}
+
+json::object line_of(const Feedback& feedback) {
+    json::object line{{"type", "feedback"}};
+    for (auto& member : to_json(feedback))
+        line[member.key()] = std::move(member.value());
+    return line;
+}
+
+json::object line_of(const StoredObject& object) {
+    const char* type = object.kind == ObjectKind::policy        ? "policy"
+                       : object.kind == ObjectKind::world_model ? "worldModel"
+                                                                : "skill";
+    return {{"type", type},
+            {"id", object.id},
+            {"title", object.title},
+            {"body", object.body},
+            {"status", object.status},
+            {"data", parsed(object.data)},
+            {"createdAt", object.created_at},
+            {"updatedAt", object.updated_at},
+            {"trials", object.trials}};
+}
+
+json::object line_of(const StoredRow& row) {
+    return std::visit([](const auto& value) { return line_of(value); }, row);
 }
 
 // What SQLite says of damage, and of a log that was cut; not what is around it (no memory, a lock).
@@ -112,52 +134,47 @@ public:
 
     [[nodiscard]] bool leaves_out() const noexcept { return on_damage_ == OnDamage::leave_out; }
 
-    // Rows of `sql` (first column: the row; from parameter 1 on) after the cursor, each through `make`, until
-    // there are no more (true) or the page is full (false).
+    // The rows of a table after the cursor, each through `make`, until there are no more (true) or the page
+    // is full (false).
     template <class Make>
-    Result<bool> rows(const std::string& sql, Cursor& cursor, Make make) {
-        const auto* table = stored_tables.at(cursor.kind);
-        auto statement = database_.prepare(sql);
-        if (!statement)
-            return std::unexpected(std::move(statement.error()));
+    Result<bool> rows(Cursor& cursor, Make make) {
         for (;;) {
-            (*statement)->bind(1, cursor.row + 1);
-            const ScopedReset reset(**statement);
+            Result<void> made;
             std::int64_t misplaced = 0; // rows behind the cursor
-            for (;;) {
-                auto there = (*statement)->step();
-                if (!there) {
-                    if (!leaves_out() || !is_damage(there.error()))
-                        return std::unexpected(std::move(there.error()));
-                    const auto why = there.error().message;
-                    const auto last =
-                        last_unreadable(database_, **statement, cursor.row, top_row(database_, table));
-                    name(cursor.kind, {"", cursor.row + 1, last, true, why});
-                    if (last == none_after)
+            auto done = visit_rows(
+                database_, cursor.kind, cursor.row + 1, [&](std::int64_t row, const StoredRow* content) {
+                    if (!is_in_order(database_, stored_tables.at(cursor.kind), cursor.row, misplaced, row)) {
+                        if (!leaves_out()) {
+                            made = std::unexpected(not_in_order());
+                            return false;
+                        }
+                        const auto place = cursor.row + ++misplaced;
+                        name(cursor.kind, {"", place, place, true, not_in_order().message});
                         return true;
-                    cursor.row = last;
-                    break; // and from there again
-                }
-                if (!*there)
-                    return true;
-                const auto row = (*statement)->integer(0);
-                if (!is_in_order(database_, table, cursor.row, misplaced, row)) {
-                    if (!leaves_out())
-                        return std::unexpected(not_in_order());
-                    const auto place = cursor.row + ++misplaced;
-                    name(cursor.kind, {"", place, place, true, not_in_order().message});
-                    continue;
-                }
-                misplaced = 0;
-                if (auto made = make(**statement); !made) {
-                    if (!leaves_out() || !is_damage(made.error()))
-                        return std::unexpected(std::move(made.error()));
-                    name(cursor.kind, {"", row, row, true, made.error().message});
-                }
-                cursor.row = row;
-                if (page_.lines.size() >= export_page_bytes)
-                    return false;
-            }
+                    }
+                    misplaced = 0;
+                    made = make(row, content);
+                    if (!made && (!leaves_out() || !is_damage(made.error())))
+                        return false;
+                    if (!made)
+                        name(cursor.kind, {"", row, row, true, made.error().message});
+                    made = {};
+                    cursor.row = row;
+                    return page_.lines.size() < export_page_bytes;
+                });
+            if (!made)
+                return std::unexpected(std::move(made.error()));
+            if (done)
+                return done;
+            if (!leaves_out() || !is_damage(done.error()))
+                return done;
+            const auto last = last_unreadable_row(database_, cursor.kind, cursor.row);
+            if (!last)
+                return std::unexpected(last.error());
+            name(cursor.kind, {"", cursor.row + 1, *last, true, done.error().message});
+            if (*last == none_after)
+                return true;
+            cursor.row = *last; // and from there again
         }
     }
     // A line that is whole, and that an import takes.
@@ -193,19 +210,12 @@ public:
         ++page_.count;
         return {};
     }
-    template <class Make>
-    Result<void> one(std::size_t kind, const std::string& sql, std::int64_t row, Make make) {
-        auto statement = database_.prepare(sql);
-        if (!statement)
-            return std::unexpected(std::move(statement.error()));
-        (*statement)->bind(1, row);
-        const ScopedReset reset(**statement);
-        auto there = (*statement)->step();
+    // The line of one row, when it is there.
+    Result<void> one(std::size_t kind, std::int64_t row) {
+        auto there = stored_row(database_, kind, row);
         if (!there)
             return std::unexpected(std::move(there.error()));
-        if (*there)
-            return add(kind, row, make(**statement));
-        return {};
+        return *there ? add(kind, row, line_of(**there)) : Result<void>();
     }
     void name(std::size_t kind, DamagedRows rows) {
         rows.table = stored_tables.at(kind);
@@ -226,11 +236,6 @@ private:
     OnDamage on_damage_;
 };
 
-constexpr std::size_t session_kind = 0;
-constexpr std::size_t episode_kind = 1;
-constexpr std::size_t trace_kind = 2;
-constexpr std::size_t feedback_kind = 3;
-
 // A trace whose session or episode cannot be read, without them.
 Result<std::optional<Trace>> readable_trace(Database& database, Page& page, std::int64_t row) {
     auto trace = trace_at(database, row);
@@ -238,7 +243,7 @@ Result<std::optional<Trace>> readable_trace(Database& database, Page& page, std:
         return trace;
     auto alone = trace_alone_at(database, row);
     if (alone && *alone)
-        page.name(trace_kind,
+        page.name(traces_table,
                   {"", row, row, false, "its session or its episode cannot be read, and is left out"});
     return alone;
 }
@@ -253,11 +258,9 @@ Result<void> add_trace_line(Database& database, Page& page, std::int64_t row, st
     if (!*trace)
         return {};
     if (row > known) { // came while the export ran: its session and episode may have, too
-        auto done = page.one(session_kind, cat("SELECT ", session_columns, " WHERE row=?1"),
-                             (*trace)->session_row, session_line);
+        auto done = page.one(sessions_table, (*trace)->session_row);
         if (done)
-            done = page.one(episode_kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"),
-                            (*trace)->episode_row, episode_line);
+            done = page.one(episodes_table, (*trace)->episode_row);
         if (!done && !page.leaves_out())
             return done;
     }
@@ -268,70 +271,19 @@ Result<void> add_trace_line(Database& database, Page& page, std::int64_t row, st
         line.erase("sessionId");
     if ((*trace)->episode_id.empty())
         line.erase("episodeId");
-    return page.add(trace_kind, row, std::move(line));
+    return page.add(traces_table, row, std::move(line));
 }
 
-json::object object_line(const char* type, const Statement& row) {
-    return {{"type", type},
-            {"id", row.text(1)},
-            {"title", row.text(2)},
-            {"body", row.text(3)},
-            {"status", row.text(4)},
-            {"data", parsed(row.text(5))},
-            {"createdAt", row.integer(6)},
-            {"updatedAt", row.integer(7)},
-            {"trials", row.integer(8)}};
-}
-
-json::object feedback_line(const Statement& row) {
-    json::object line{{"type", "feedback"}};
-    for (auto& member :
-         to_json(Feedback{row.string(1), row.string(2), row.string(3), row.string(4), row.string(5),
-                          row.real(6), row.string(7), row.string(8), row.integer(9)}))
-        line[member.key()] = std::move(member.value());
-    return line;
-}
-
-// What the lines of a kind are made of; `which` is a condition on its rows.
-std::string columns_of(std::size_t kind, std::string_view which) {
-    if (kind == session_kind)
-        return cat("SELECT ", session_columns, " WHERE ", which);
-    if (kind == feedback_kind)
-        return cat("SELECT row, id, trace_id, episode_id, channel, polarity, magnitude, rationale, raw, ts"
-                   " FROM feedback WHERE ",
-                   which);
-    return cat("SELECT row, id, title, body, status, data, created_at, updated_at, trials FROM ",
-               stored_tables.at(kind), " WHERE ", which);
-}
-
-json::object line_of(std::size_t kind, const Statement& row) {
-    return kind == session_kind    ? session_line(row)
-           : kind == feedback_kind ? feedback_line(row)
-                                   : object_line(kinds.at(kind), row);
-}
-
-constexpr std::string_view from_row = "row>=?1 ORDER BY row";
-
-// One by one where others are read with it: where the session of an episode cannot be, the next episode can.
 Result<void> one_of_kind(Database& database, Page& page, std::size_t kind, std::int64_t row,
                          std::int64_t known_traces = none_after) {
-    if (kind == trace_kind)
-        return add_trace_line(database, page, row, known_traces);
-    if (kind == episode_kind)
-        return page.one(kind, cat("SELECT ", episode_columns, " WHERE e.row=?1"), row, episode_line);
-    return page.one(kind, columns_of(kind, "row=?1"), row,
-                    [kind](const Statement& there) { return line_of(kind, there); });
+    return kind == traces_table ? add_trace_line(database, page, row, known_traces) : page.one(kind, row);
 }
 
 Result<bool> rows_of_kind(Database& database, Page& page, Cursor& cursor) {
     const auto kind = cursor.kind;
-    if (kind == episode_kind || kind == trace_kind)
-        return page.rows(cat("SELECT row FROM ", stored_tables.at(kind), " WHERE ", from_row), cursor,
-                         [&](const Statement& row) {
-                             return one_of_kind(database, page, kind, row.integer(0), cursor.known_traces);
-                         });
-    return page.rows(columns_of(kind, from_row), cursor, [&](const Statement& row) {
-        return page.add(kind, row.integer(0), line_of(kind, row));
+    return page.rows(cursor, [&, kind](std::int64_t row, const StoredRow* content) {
+        return content != nullptr ? page.add(kind, row, line_of(*content))
+                                  : one_of_kind(database, page, kind, row, cursor.known_traces);
     });
 }
 
@@ -349,7 +301,7 @@ Result<ExportPage> export_page(Database& database, const std::string& text, OnDa
     ExportPage page;
     Cursor cursor;
     if (text.empty()) {
-        auto last = database.scalar("SELECT max(row) FROM traces");
+        auto last = last_trace_row(database);
         if (!last && (on_damage == OnDamage::stop || !is_damage(last.error())))
             return std::unexpected(std::move(last.error()));
         cursor.known_traces = last.value_or(none_after);

@@ -2,8 +2,9 @@
 #include "memory/transfer/records.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "base/try.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
 #include "json/json_sorted.hpp"
 
 #include <algorithm>
@@ -169,11 +170,6 @@ Outcome refused(std::string why) {
     return {Fate::refused, std::move(why)};
 }
 
-#define HF_TRY(name, expression)                                                                             \
-    auto name = (expression);                                                                                \
-    if (!(name))                                                                                             \
-    return std::unexpected(std::move((name).error()))
-
 Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Cleaner& clean, SameId same_id) {
     Session session;
     session.id = fields.needed("id");
@@ -194,22 +190,8 @@ Result<Outcome> store_session(WriteContext* writing, Fields& fields, const Clean
     if (*there && same_id == SameId::kept &&
         ((*there)->agent != placeholder_agent || session.agent == placeholder_agent))
         return Outcome{Fate::present, ""};
-    HF_TRY(put,
-           context.database.prepare(
-               "INSERT INTO sessions(id, agent, namespace, meta, opened_at, closed_at) VALUES(?1, ?2, ?3, "
-               "?4, ?5,"
-               " nullif(?6, 0)) ON CONFLICT(id) DO UPDATE SET agent=?2, namespace=?3, meta=?4, opened_at=?5,"
-               " closed_at=nullif(?6, 0)"));
-    HF_TRY(done, (*put)
-                     ->bind(1, session.id)
-                     .bind(2, session.agent)
-                     .bind_or_null(3, session.name_space)
-                     .bind_or_null(4, session.meta)
-                     .bind(5, session.opened_at)
-                     .bind(6, session.closed_at)
-                     .run());
-    if (!*there)
-        ++context.totals.sessions;
+    session.row = *there ? (*there)->row : 0;
+    HF_TRY(put, put_session(context, session));
     return Outcome{};
 }
 
@@ -224,37 +206,26 @@ Result<Session> session_for(WriteContext& context, const std::string& id, std::i
 }
 
 Result<Outcome> store_episode(WriteContext* writing, Fields& fields, const Cleaner& clean, SameId same_id) {
-    const auto id = fields.needed("id");
-    const auto session_id = fields.needed("sessionId");
-    const auto opened_at = fields.time("openedAt").value_or(0);
-    const auto closed_at = fields.time("closedAt").value_or(0);
-    const auto pending = clean.text(fields.text("pendingUser"));
-    const auto turn_key = clean.text(fields.text("turnKey"));
-    const auto meta = fields.json("meta", clean);
+    Episode episode;
+    episode.id = fields.needed("id");
+    episode.session_id = fields.needed("sessionId");
+    episode.opened_at = fields.time("openedAt").value_or(0);
+    episode.closed_at = fields.time("closedAt").value_or(0);
+    episode.pending_user = clean.text(fields.text("pendingUser"));
+    episode.turn_key = clean.text(fields.text("turnKey"));
+    episode.meta = fields.json("meta", clean);
     if (!fields.reason().empty())
         return refused(fields.reason());
     if (writing == nullptr)
         return Outcome{};
     auto& context = *writing;
-    HF_TRY(there, find_episode(context.database, id));
+    HF_TRY(there, find_episode(context.database, episode.id));
     if (*there && same_id == SameId::kept)
         return Outcome{Fate::present, ""};
-    HF_TRY(session, session_for(context, session_id, opened_at));
-    HF_TRY(put, context.database.prepare(
-                    "INSERT INTO episodes(id, session, opened_at, closed_at, pending_user, turn_key, meta)"
-                    " VALUES(?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7) ON CONFLICT(id) DO UPDATE SET"
-                    " opened_at=?3, closed_at=nullif(?4, 0), pending_user=?5, turn_key=?6, meta=?7"));
-    HF_TRY(done, (*put)
-                     ->bind(1, id)
-                     .bind(2, session->row)
-                     .bind(3, opened_at)
-                     .bind(4, closed_at)
-                     .bind_or_null(5, pending)
-                     .bind_or_null(6, turn_key)
-                     .bind_or_null(7, meta)
-                     .run());
-    if (!*there)
-        ++context.totals.episodes;
+    HF_TRY(session, session_for(context, episode.session_id, episode.opened_at));
+    episode.session_row = session->row;
+    episode.row = *there ? (*there)->row : 0;
+    HF_TRY(put, put_episode(context, episode));
     return Outcome{};
 }
 

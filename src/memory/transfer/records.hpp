@@ -6,8 +6,8 @@
 // not there: both are made.
 #pragma once
 
-#include "memory/store/store.hpp"
 #include "memory/text/cleaner.hpp"
+#include "memory/writer/store.hpp"
 
 #include "json/json.hpp"
 
@@ -40,7 +40,7 @@ std::string reason_to_refuse(const boost::json::object& record);
 struct DamagedRows {
     std::string table;
     std::int64_t first = 0;
-    std::int64_t last = 0; // none_after (row_reading.hpp): up to the end of the table
+    std::int64_t last = 0; // none_after (damage.hpp): up to the end of the table
     bool left_out = true;  // false: exported, changed as `why` says
     std::string why;
 };

@@ -1,7 +1,7 @@
 #include "memory/viewer/http_server.hpp"
 
 #include "base/text.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "sys/errors.hpp"
 
 #include <arpa/inet.h>

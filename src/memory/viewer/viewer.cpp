@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "core/page_sessions.hpp"
 #include "memory/contract/local_call.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/transfer/records.hpp"
 #include "memory/viewer/http_server.hpp"
 #include "memory/viewer/pages.hpp"

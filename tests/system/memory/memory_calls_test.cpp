@@ -2,7 +2,7 @@
 // repeated, and with values that only look right.
 #include "memory/contract/contract.hpp"
 #include "memory/contract/local_call.hpp"
-#include "memory/store/ids.hpp"
+#include "memory/ids/ids.hpp"
 #include "support/memory_home.hpp"
 #include "support/patience.hpp"
 

@@ -1,9 +1,9 @@
 // A home whose files are not as we left them: what is not ours stays as it is, what can still be read is
 // kept, and what is made from the text is made again.
-#include "memory/store/aside.hpp"
-#include "memory/store/rows.hpp"
-#include "memory/store/schema.hpp"
-#include "memory/store/store.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/repository/schema.hpp"
+#include "memory/writer/aside.hpp"
+#include "memory/writer/store.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_turns.hpp"
 
@@ -53,7 +53,7 @@ TEST(MemoryDamage, a_database_of_another_program_is_left_as_it_is) {
     for (const int version : {0, 1, 2, 3, 7}) {
         const TempHome home;
         {
-            auto theirs = Database::open(home.file("memory.db"), OpenMode::read_write_create).value();
+            auto theirs = open_database(home.file("memory.db"), OpenMode::read_write_create).value();
             ASSERT_TRUE(theirs.exec("CREATE TABLE mine(x); INSERT INTO mine VALUES(1);"
                                     "CREATE TABLE state(name, value); PRAGMA user_version=" +
                                     std::to_string(version)));
@@ -77,7 +77,7 @@ TEST(MemoryDamage, a_store_of_a_newer_version_is_left_as_it_is_with_its_log) {
         const TempHome home;
         leave_young_store(home, "from the future");
         {
-            auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+            auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
             if (with_log)
                 sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
             ASSERT_TRUE(database.exec("PRAGMA user_version=99"));
@@ -110,7 +110,7 @@ TEST(MemoryDamage, a_log_whose_database_is_gone_is_kept_and_can_be_read) {
         EXPECT_EQ(TempHome::read_path(kept + "-wal"), log);
         EXPECT_EQ((*store)->totals().traces, 0);
         EXPECT_TRUE(add_turn(**store, "se_a", "life goes on", 2));
-        auto old = Database::open(kept, OpenMode::read_only_with_log).value();
+        auto old = open_database(kept, OpenMode::read_only_with_log).value();
         EXPECT_EQ(old.scalar("SELECT count(*) FROM traces WHERE user_text='all that there is of it'").value(),
                   1);
     }
@@ -165,7 +165,7 @@ TEST(MemoryDamage, check_makes_every_damaged_index_of_words_anew) {
             ASSERT_TRUE(add_turn(*store, "se_a", "a lighthouse", 1));
         }
         {
-            auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+            auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
             ASSERT_TRUE(database.exec(damage)) << name;
         }
         auto store = open_store(home).value();

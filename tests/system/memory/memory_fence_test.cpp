@@ -1,7 +1,7 @@
 // An owner that was replaced while it stood still, or whose lock was wiped away: it refuses to write, and
 // leaves.
 #include "holdfast/slot.hpp"
-#include "memory/store/store.hpp"
+#include "memory/writer/store.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 #include "support/memory_talk.hpp"

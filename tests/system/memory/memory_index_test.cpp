@@ -1,7 +1,7 @@
 // The ranked index beside its store: whatever happens to either, it says what the store has, or is made
 // again.
 #include "memory/recall/recall.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 #include "support/memory_talk.hpp"
@@ -120,7 +120,7 @@ TEST(MemoryIndex, a_row_that_went_unnoticed_lends_nothing_to_its_neighbours) {
         EXPECT_FALSE(bench.ask(word("qz", 50)).empty());
     }
     {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("DELETE FROM traces WHERE user_text='" + word("qz", 50) +
                                   "';"
                                   "UPDATE state SET traces=traces-1"));

@@ -1,9 +1,9 @@
 // A write-ahead log that a backup or clean-up tool cuts, removes or replaces under its owner: nothing more is
 // answered, what can be saved is saved, and it is said.
-#include "memory/store/log_loss.hpp"
-#include "memory/store/log_watch.hpp"
-#include "memory/store/sqlite.hpp"
-#include "memory/store/watched_vfs.hpp"
+#include "database/log_watch.hpp"
+#include "database/watched_vfs.hpp"
+#include "memory/repository/connection.hpp"
+#include "memory/writer/log_loss.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
 #include "support/memory_talk.hpp"
@@ -196,7 +196,7 @@ TEST(G10NothingAcknowledgedIsLost, what_a_killed_owner_forgot_is_not_in_the_hand
         MemoryProcess killed(home.path());
         ASSERT_EQ(traces_in(killed), 5);
         // Somebody reads at that moment, so that the log cannot be emptied.
-        auto tool = memory::Database::open(home.file("data/memory.db"), memory::OpenMode::read_only).value();
+        auto tool = memory::open_database(home.file("data/memory.db"), memory::OpenMode::read_only).value();
         ASSERT_TRUE(tool.exec("BEGIN; SELECT count(*) FROM traces"));
         ASSERT_TRUE(killed.call("memory.forget", {{"id", forgotten}}).contains("result"));
         kill_and_reap(killed);
@@ -255,7 +255,7 @@ TEST(G10NothingAcknowledgedIsLost, a_log_that_a_tool_copies_back_and_empties_is_
     prepare(owner);
     for (int i = 1; i <= 50; ++i) {
         ASSERT_TRUE(owner.call("turn.end", turn_params(i)).contains("result")) << i;
-        auto tool = memory::Database::open(home.file("data/memory.db"), memory::OpenMode::read_write).value();
+        auto tool = memory::open_database(home.file("data/memory.db"), memory::OpenMode::read_write).value();
         sqlite3_busy_timeout(tool.raw(), 30'000);
         ASSERT_TRUE(tool.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
         ASSERT_EQ(home.size(log_name), 0U);
@@ -270,31 +270,31 @@ TEST(LogWatch, tells_a_sound_log_from_one_that_was_cut_or_is_elsewhere) {
     const TempHome home;
     sys::Fd log;
     auto database = [&] {
-        const memory::LogCapture capture(log);
-        auto opened = memory::Database::open(home.file("x.db"), memory::OpenMode::read_write_create,
-                                             memory::watched_vfs())
+        const database::LogCapture capture(log);
+        auto opened = memory::open_database(home.file("x.db"), memory::OpenMode::read_write_create,
+                                            database::watched_vfs())
                           .value();
         EXPECT_TRUE(opened.exec("PRAGMA journal_mode=WAL; CREATE TABLE t(a)"));
         return opened;
     }();
-    memory::LogWatch watch;
-    EXPECT_EQ(watch.look(), memory::LogState::sound) << "not attached";
+    database::LogWatch watch;
+    EXPECT_EQ(watch.look(), database::LogState::sound) << "not attached";
     ASSERT_TRUE(watch.attach(database, std::move(log), home.file("x.db-wal")));
-    EXPECT_EQ(watch.look(), memory::LogState::sound);
+    EXPECT_EQ(watch.look(), database::LogState::sound);
     fs::rename(home.file("x.db-wal"), home.file("y"));
-    EXPECT_EQ(watch.look(), memory::LogState::elsewhere);
+    EXPECT_EQ(watch.look(), database::LogState::elsewhere);
     home.copy("y", "x.db-wal");
-    EXPECT_EQ(watch.look(), memory::LogState::elsewhere) << "the same bytes in another file";
+    EXPECT_EQ(watch.look(), database::LogState::elsewhere) << "the same bytes in another file";
     fs::rename(home.file("y"), home.file("x.db-wal"));
-    EXPECT_EQ(watch.look(), memory::LogState::sound);
+    EXPECT_EQ(watch.look(), database::LogState::sound);
     const auto whole = home.size("x.db-wal");
     fs::resize_file(home.file("x.db-wal"), whole - 1);
-    EXPECT_EQ(watch.look(), memory::LogState::cut);
-    EXPECT_EQ(watch.look(memory::LogWatch::Part::place), memory::LogState::cut);
+    EXPECT_EQ(watch.look(), database::LogState::cut);
+    EXPECT_EQ(watch.look(database::LogWatch::Part::place), database::LogState::cut);
     fs::resize_file(home.file("x.db-wal"), 0);
     fs::resize_file(home.file("x.db-wal"), whole);
-    EXPECT_EQ(watch.look(), memory::LogState::cut) << "as long as before, and empty";
-    EXPECT_EQ(watch.look(memory::LogWatch::Part::place), memory::LogState::sound) << "it reads nothing";
+    EXPECT_EQ(watch.look(), database::LogState::cut) << "as long as before, and empty";
+    EXPECT_EQ(watch.look(database::LogWatch::Part::place), database::LogState::sound) << "it reads nothing";
     watch.detach();
     sqlite3_db_config(database.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }

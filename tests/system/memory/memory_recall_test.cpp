@@ -1,8 +1,9 @@
 // Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
 #include "harness/eventually.hpp"
+#include "memory/domain/feedback.hpp"
+#include "memory/ids/ids.hpp"
 #include "memory/recall/recall.hpp"
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
+#include "memory/repository/rows.hpp"
 #include "memory/text/letters.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_turns.hpp"
@@ -101,12 +102,12 @@ TEST(MemoryRecall, dates_feedback_and_copies_shape_the_order) {
     const auto bad = bench.add("se_4", "restart the printer twice", may);
     ASSERT_TRUE(bench.store->write([&](WriteContext& context) -> Result<void> {
         for (const auto& [id, polarity] : {std::pair(good, "positive"), std::pair(bad, "negative")})
-            if (auto added = add_feedback(context, {.id = make_id("fb_"),
-                                                    .trace_id = id,
-                                                    .channel = "explicit",
-                                                    .polarity = polarity,
-                                                    .magnitude = 1,
-                                                    .ts = may});
+            if (auto added = domain::add_feedback(context, {.id = make_id("fb_"),
+                                                            .trace_id = id,
+                                                            .channel = "explicit",
+                                                            .polarity = polarity,
+                                                            .magnitude = 1,
+                                                            .ts = may});
                 !added)
                 return added;
         return {};

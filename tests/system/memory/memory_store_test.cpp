@@ -1,8 +1,9 @@
 // The store alone: durable when answered, fenced by its epoch, migrated forward, sound after faults.
-#include "memory/store/ids.hpp"
-#include "memory/store/rows.hpp"
-#include "memory/store/schema.hpp"
-#include "memory/store/store.hpp"
+#include "memory/domain/feedback.hpp"
+#include "memory/ids/ids.hpp"
+#include "memory/repository/rows.hpp"
+#include "memory/repository/schema.hpp"
+#include "memory/writer/store.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_turns.hpp"
 #include "support/patience.hpp"
@@ -65,7 +66,7 @@ TEST(MemoryStore, an_older_owner_cannot_write) {
     auto new_owner = open_store(home); // raises the epoch
     EXPECT_GT(new_owner->epoch(), old_owner->epoch());
     const auto set_epoch = [&home](std::int64_t epoch) {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("UPDATE state SET epoch=" + std::to_string(epoch)));
     };
     // Negative control: with the old epoch in the store the same write passes. So it is the epoch that
@@ -243,7 +244,7 @@ TEST(MemoryStore, a_store_from_before_gets_its_words_read_again_row_by_row) {
     const TempHome home;
     constexpr int rows = 1200;
     {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write_create).value();
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write_create).value();
         ASSERT_TRUE(migrate(database, home.file("memory.db"), migrations().first(3), [](int, int, auto) {}));
         ASSERT_TRUE(database.exec("BEGIN; INSERT INTO sessions VALUES(1, 's', 'a', NULL, NULL, 1, NULL);"
                                   "INSERT INTO episodes(row, id, session, opened_at) VALUES(1, 'e', 1, 1)"));
@@ -353,7 +354,7 @@ TEST(MemoryStore, a_newer_schema_is_refused_and_untouched) {
     const TempHome home;
     open_store(home).reset();
     {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write);
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write);
         ASSERT_TRUE(database->exec("PRAGMA user_version=99"));
     }
     StoreOptions options;
@@ -362,14 +363,14 @@ TEST(MemoryStore, a_newer_schema_is_refused_and_untouched) {
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, Errc::unsupported);
     EXPECT_EQ(
-        Database::open(home.file("memory.db"), OpenMode::read_only)->scalar("PRAGMA user_version").value(),
+        open_database(home.file("memory.db"), OpenMode::read_only)->scalar("PRAGMA user_version").value(),
         99);
 }
 
 TEST(MemoryStore, a_breaking_migration_keeps_a_backup_and_a_failing_one_changes_nothing) {
     const TempHome home;
     const std::string path = home.file("m.db");
-    auto database = Database::open(path, OpenMode::read_write_create).value();
+    auto database = open_database(path, OpenMode::read_write_create).value();
     const Migration one[] = {{1, "first", false, "CREATE TABLE a(x); INSERT INTO a VALUES(7)"}};
     const Migration two[] = {one[0], {2, "second", true, "DROP TABLE a; CREATE TABLE b(y)"}};
     const Migration bad[] = {two[0], two[1], {3, "third", false, "CREATE TABLE c(z); CREATE TABLE c(z)"}};
@@ -381,7 +382,7 @@ TEST(MemoryStore, a_breaking_migration_keeps_a_backup_and_a_failing_one_changes_
     EXPECT_FALSE(home.exists("m.db.before-2"));
     ASSERT_TRUE(migrate(database, path, two, tell));
     EXPECT_EQ(told, (std::vector<std::string>{"1/1 first", "1/1 second"}));
-    auto backup = Database::open(home.file("m.db.before-2"), OpenMode::read_only).value();
+    auto backup = open_database(home.file("m.db.before-2"), OpenMode::read_only).value();
     EXPECT_EQ(backup.scalar("SELECT x FROM a").value(), 7);
     EXPECT_FALSE(migrate(database, path, bad, tell));
     EXPECT_EQ(database.scalar("PRAGMA user_version").value(), 2);
@@ -436,12 +437,12 @@ TEST(MemoryStore, feedback_moves_the_value_of_its_trace_within_bounds) {
     const auto id = add_turn(*store, "se_a", "hello", 5).value();
     const auto value_after = [&](const char* polarity) {
         EXPECT_TRUE(store->write([&](WriteContext& context) {
-            return add_feedback(context, {.id = make_id("fb_"),
-                                          .trace_id = id,
-                                          .channel = "explicit",
-                                          .polarity = polarity,
-                                          .magnitude = 1.0,
-                                          .ts = 1});
+            return domain::add_feedback(context, {.id = make_id("fb_"),
+                                                  .trace_id = id,
+                                                  .channel = "explicit",
+                                                  .polarity = polarity,
+                                                  .magnitude = 1.0,
+                                                  .ts = 1});
         }));
         return (*find_trace(**store->reader(), id))->value;
     };
@@ -523,7 +524,7 @@ TEST(MemoryStore, what_an_owner_left_to_be_wiped_is_wiped_by_the_next) {
         id = add_turn(*store, "se_a", text, 2).value();
     }
     {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("DELETE FROM traces WHERE id='" + id +
                                   "'; INSERT INTO settings VALUES('forgotten', '1')"));
     }
@@ -541,7 +542,7 @@ TEST(MemoryStore, a_namespace_of_an_earlier_version_is_sorted_once) {
         ASSERT_TRUE(add_turn(*store, "se_a", "x", 1));
     }
     {
-        auto database = Database::open(home.file("memory.db"), OpenMode::read_write).value();
+        auto database = open_database(home.file("memory.db"), OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("UPDATE sessions SET namespace='{\"z\":1,\"a\":{\"c\":3,\"b\":2}}';"
                                   "DELETE FROM settings"));
     }

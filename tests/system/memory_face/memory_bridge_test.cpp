@@ -1,7 +1,7 @@
 // The database of an existing memory bridge, brought over: whole, only read, and whatever its make.
 #include "face.hpp"
 
-#include "memory/store/sqlite.hpp"
+#include "memory/repository/connection.hpp"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace holdfast::harness {
 
 namespace {
 
-using memory::Database;
+using memory::open_database;
 using memory::OpenMode;
 
 // A bridge's database with the columns that program's own has: whose it is in every table, how far it may be
@@ -26,7 +26,7 @@ std::string make_bridge(const std::string& path, bool complete = true) {
         " owner_agent_kind TEXT NOT NULL DEFAULT 'unknown', owner_profile_id TEXT NOT NULL"
         " DEFAULT 'default', owner_workspace_id TEXT,";
     const std::string shared = " share_scope TEXT DEFAULT 'private', share_target TEXT, shared_at INTEGER,";
-    auto database = Database::open(path, OpenMode::read_write_create).value();
+    auto database = open_database(path, OpenMode::read_write_create).value();
     EXPECT_TRUE(database.exec(
         "CREATE TABLE schema_migrations(version INTEGER PRIMARY KEY, name TEXT, applied_at INTEGER) STRICT;"
         "CREATE TABLE sessions(id TEXT PRIMARY KEY, agent TEXT NOT NULL," +
@@ -161,7 +161,7 @@ TEST_F(MemoryFace, the_bridges_database_comes_over_whole_and_is_only_read) {
 TEST_F(MemoryFace, secrets_in_a_bridges_tool_calls_stay_there) {
     const auto path = make_bridge(file("bridge.db"));
     {
-        auto database = Database::open(path, OpenMode::read_write_create).value();
+        auto database = open_database(path, OpenMode::read_write_create).value();
         ASSERT_TRUE(database.exec(
             R"(UPDATE traces SET tool_calls_json='[{"name":"env","output":"A=1\nghp_0123456789abcdefghijABCDEFGHIJ012345"}]',)"
             R"( error_signatures_json='["x\nghp_0123456789abcdefghijABCDEFGHIJ012345"]' WHERE id='tr_b1')"));
@@ -177,7 +177,7 @@ TEST_F(MemoryFace, secrets_in_a_bridges_tool_calls_stay_there) {
 TEST_F(MemoryFace, a_bridge_with_other_columns_comes_over_as_far_as_it_goes) {
     const auto path = file("old.db");
     {
-        auto database = Database::open(path, OpenMode::read_write_create).value();
+        auto database = open_database(path, OpenMode::read_write_create).value();
         ASSERT_TRUE(database.exec(
             "CREATE TABLE traces(id INTEGER PRIMARY KEY, session_id TEXT, user_text, agent_text,"
             " tool_calls_json TEXT, tags_json TEXT, value, created_at);"
@@ -237,7 +237,7 @@ TEST_F(MemoryFace, a_bridge_in_a_place_without_write_access_is_read_as_it_lies_t
     std::filesystem::create_directory(folder);
     const auto path = make_bridge(folder + "/a bridge? 100%.db");
     {
-        auto database = Database::open(path, OpenMode::read_write).value();
+        auto database = open_database(path, OpenMode::read_write).value();
         ASSERT_TRUE(database.exec("PRAGMA journal_mode=WAL"));
     }
     {
@@ -256,7 +256,7 @@ TEST_F(MemoryFace, a_bridge_in_a_place_without_write_access_is_read_as_it_lies_t
 
 TEST_F(MemoryFace, a_bridge_in_any_encoding_and_of_any_make_comes_over) {
     const auto bridge = [&](const std::string& name, const std::string& sql) {
-        auto database = Database::open(file(name), OpenMode::read_write_create);
+        auto database = open_database(file(name), OpenMode::read_write_create);
         ASSERT_TRUE(database) << database.error().message;
         const auto made = database->exec(sql);
         ASSERT_TRUE(made) << made.error().message;

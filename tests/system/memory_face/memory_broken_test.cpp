@@ -2,7 +2,7 @@
 // missing is passed over in silence.
 #include "face.hpp"
 
-#include "memory/store/sqlite.hpp"
+#include "memory/repository/connection.hpp"
 
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ namespace holdfast::harness {
 
 namespace {
 
-using memory::Database;
+using memory::open_database;
 using memory::OpenMode;
 
 constexpr std::size_t page_bytes = 4096;
@@ -43,7 +43,7 @@ protected:
     }
     // The first page of a table; SQLite counts them from 1.
     [[nodiscard]] std::size_t root_of(const std::string& table) const {
-        auto opened = Database::open(database(), OpenMode::read_only).value();
+        auto opened = open_database(database(), OpenMode::read_only).value();
         return static_cast<std::size_t>(
                    opened.scalar("SELECT rootpage FROM sqlite_schema WHERE name='" + table + "'").value()) -
                1;

@@ -1,7 +1,7 @@
 // Memory in and out: nothing lost, nothing twice, and every bad line named.
 #include "face.hpp"
 
-#include "memory/store/sqlite.hpp"
+#include "memory/repository/connection.hpp"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ namespace holdfast::harness {
 
 namespace {
 
-using memory::Database;
+using memory::open_database;
 using memory::OpenMode;
 
 constexpr const char* everything =
@@ -289,7 +289,7 @@ TEST_F(MemoryFace, what_is_wrong_with_a_home_or_a_file_is_named_with_the_way_out
     // Another program's database under our name is left as it is.
     std::filesystem::create_directories(file("foreign/data"));
     {
-        auto database = Database::open(file("foreign/data/memory.db"), OpenMode::read_write_create).value();
+        auto database = open_database(file("foreign/data/memory.db"), OpenMode::read_write_create).value();
         ASSERT_TRUE(database.exec("CREATE TABLE theirs(a)"));
     }
     const auto bytes = read_file(file("foreign/data/memory.db")).value();

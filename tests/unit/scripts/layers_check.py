@@ -82,6 +82,15 @@ class Layers(unittest.TestCase):
     def test_a_library_from_outside_is_only_for_the_folders_that_name_it(self) -> None:
         self.expect_refused("src/base may not include @sqlite", src__base__text_dot_hpp="#include <sqlite3.h>\n")
 
+    def test_sql_is_only_for_the_folders_that_name_it(self) -> None:
+        rows = 'auto rows = database.prepare("SELECT row FROM traces");\n'
+        self.expect_refused("src/memory/recall/find.cpp:3: src/memory/recall may not include @sql",
+                            src__memory__recall__find_dot_cpp=rows)
+        table = TABLE.replace("memory/recall | base memory/store |", "memory/recall | base memory/store @sql |")
+        done = self.check(table, src__memory__recall__find_dot_cpp=rows)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.check(src__memory__recall__find_dot_cpp='say("select one, or begin again");\n').returncode, 0)
+
     def test_a_program_links_only_what_its_line_allows(self) -> None:
         table = TABLE.replace("programs/one | slot |", "programs/one | slot memory/store |")
         self.expect_refused("the program one would link @sqlite", table,
