@@ -52,7 +52,10 @@ Counts count(harness::SpawnSpec spec, const std::string& word, const std::string
             continue; // a signal, an end, the rest of a call that is counted already
         ++out.calls;
         const std::string name = found[1];
-        out.execs += name == "execve" && line.find("= -1") == std::string::npos;
+        if (name == "execve" && line.find("= -1") == std::string::npos) {
+            const std::size_t begin = line.find('"') + 1;
+            out.executed.push_back(line.substr(begin, line.find('"', begin) - begin));
+        }
         out.forks += name == "clone" || name == "clone3" || name == "fork" || name == "vfork";
     }
     if (out.calls == 0)

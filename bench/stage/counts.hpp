@@ -10,11 +10,11 @@
 namespace holdfast::bench {
 
 struct Counts {
-    double calls = 0;  // system calls, of the process and all it starts
-    double execs = 0;  // of these, programs that were executed
-    double forks = 0;  // of these, processes that were made
-    double waits = 0;  // times that one of them gave up the processor to wait
-    double faults = 0; // pages that the kernel had to bring
+    double calls = 0;                  // system calls, of the process and all it starts
+    std::vector<std::string> executed; // the programs that were executed, the first one included
+    double forks = 0;                  // of these, processes that were made
+    double waits = 0;                  // times that one of them gave up the processor to wait
+    double faults = 0;                 // pages that the kernel had to bring
 };
 
 // Runs it to its end twice, once under strace. Once it has said `word` (or at once) it is given `input` and

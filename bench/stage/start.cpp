@@ -3,6 +3,9 @@
 #include "stage/counts.hpp"
 #include "stage/stage.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace holdfast::bench {
 
 namespace {
@@ -17,6 +20,21 @@ double bare_run(const harness::HoldfastHome& home, Words argv) {
     if (!child || !child->wait(harness::Deadline::in(patience)))
         give_up("a program could not be run");
     return now_ms() - begin;
+}
+
+// The programs that are executed before the command. What comes after it cannot delay its first word.
+Words executed_before(const std::string& command, const Words& executed) {
+    const auto at = std::find(executed.begin(), executed.end(), command);
+    if (at == executed.end())
+        give_up("the command was not executed");
+    return {executed.begin(), at};
+}
+
+std::string named(const Words& programs) {
+    std::string out;
+    for (const std::string& program : programs)
+        out += std::filesystem::path(program).filename().string() + ", ";
+    return out;
 }
 
 } // namespace
@@ -37,44 +55,46 @@ void measure_start_of(const Run& run, const std::string& what, const Words& word
             spec.argv.push_back(word);
         return count(spec, "ready");
     };
+    (void)started(run.ours); // the directories are there now
+    const Counts mine = counted(guarded(run.ours));
+    const Counts base = counted(run.other ? guarded(*run.other) : Words{});
     if (run.other) {
         pair_row(run, {.what = what, .unit = "ms"}, rounds, started, [] { return 0.0; });
     } else {
-        std::vector<double> ours, three, two, one;
-        (void)started(run.ours); // the directories are there now
+        const Words before = executed_before(home.animal("echo_server").front(), mine.executed);
+        std::vector<double> ours, bare, alone;
         for (int i = 0; i < rounds; ++i) {
-            const auto mine = [&] { ours.push_back(started(run.ours)); };
             if (i % 2 == 0)
-                mine();
-            const double front = bare_run(home, {run.ours.path("holdfast"), "--version"});
-            const double keeper = bare_run(home, {run.ours.path("holdfast-keep")});
-            const double command = until_first_word(home, {});
+                ours.push_back(started(run.ours));
+            double programs = 0;
+            for (const std::string& program : before)
+                programs += bare_run(home, {program, "--version"});
+            alone.push_back(until_first_word(home, {}));
+            bare.push_back(programs + alone.back());
             if (i % 2 != 0)
-                mine();
-            three.push_back(front + keeper + command);
-            two.push_back(front + command);
-            one.push_back(command);
+                ours.push_back(started(run.ours));
         }
         pair_row_of({.what = what,
-                     .beside = "bare starts of front, keeper and command, one after the other",
+                     .beside = "bare starts of the " + std::to_string(before.size() + 1) +
+                               " programs that it executes (" + named(before) +
+                               "the command), one after the other",
                      .unit = "ms",
                      .at_most = at_most},
-                    ours, three);
-        pair_row_of({.what = "the same", .beside = "bare starts of front and command", .unit = "ms"}, ours,
-                    two);
-        pair_row_of({.what = "the same", .beside = "the command alone", .unit = "ms"}, ours, one);
+                    ours, bare);
+        pair_row_of({.what = "the same", .beside = "the command alone", .unit = "ms"}, ours, alone);
     }
-    const Counts mine = counted(guarded(run.ours));
-    const Counts base = counted(run.other ? guarded(*run.other) : Words{});
+    const auto of = [&](const Programs& programs) -> const Counts& {
+        return programs.directory == run.ours.directory ? mine : base;
+    };
     const auto row = [&](const std::string& name, double Counts::* member) {
         count_row(
-            run, "... " + name,
-            [&](const Programs& programs) {
-                return (programs.directory == run.ours.directory ? mine : base).*member;
-            },
+            run, "... " + name, [&](const Programs& programs) { return of(programs).*member; },
             [&] { return std::optional(base.*member); });
     };
-    row("programs executed, to the end of the run; beside the command alone", &Counts::execs);
+    count_row(
+        run, "... programs executed, to the end of the run; beside the command alone",
+        [&](const Programs& programs) { return static_cast<double>(of(programs).executed.size()); },
+        [&] { return std::optional(static_cast<double>(base.executed.size())); });
     row("processes made", &Counts::forks);
     row("system calls", &Counts::calls);
     row("waits (voluntary context switches)", &Counts::waits);
