@@ -64,15 +64,28 @@ harness::SpawnSpec spec_of(const Programs& programs, const std::string& director
 }
 
 // Of one round: the difference between many and few, divided.
+constexpr int few = 10, many = 60;
+
 double calls_of_a_round(const Programs& programs, const std::string& word) {
     const harness::TempDir directory;
-    constexpr int few = 10, many = 60;
     const auto calls = [&](int rounds) {
         return count(spec_of(programs, directory.path().string()), {},
                      word + " " + std::to_string(rounds) + "\n")
             .calls;
     };
     return (calls(many) - calls(few)) / (many - few);
+}
+
+Result<double> instructions_of_a_round(const Programs& programs, const std::string& word) {
+    const harness::TempDir directory;
+    const auto counted = [&](int rounds) {
+        return instructions(spec_of(programs, directory.path().string()),
+                            word + " " + std::to_string(rounds) + "\n");
+    };
+    const auto less = counted(few), more = counted(many);
+    if (!less || !more)
+        return !less ? less : more;
+    return (*more - *less) / (many - few);
 }
 
 } // namespace
@@ -91,6 +104,10 @@ void measure_acquire(const Run& run, int rounds) {
         run, "... system calls",
         [](const Programs& programs) { return calls_of_a_round(programs, "acquire"); },
         [&] { return std::optional(calls_of_a_round(run.ours, "bare-acquire")); });
+    instructions_row(
+        run, "... instructions",
+        [](const Programs& programs) { return instructions_of_a_round(programs, "acquire"); },
+        [&] { return instructions_of_a_round(run.ours, "bare-acquire"); });
 }
 
 void measure_handover(const Run& run, int rounds) {

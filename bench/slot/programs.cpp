@@ -1,5 +1,6 @@
 // The command line: status, start-up under a slot, the process that waits.
 #include "slot/measures.hpp"
+#include "stage/counts.hpp"
 #include "stage/stage.hpp"
 #include "stage/start.hpp"
 
@@ -52,6 +53,15 @@ void measure_status(const Run& run, int rounds) {
             return run_time(home, {programs.path("holdfast"), "status", "bench"});
         },
         [&] { return run_time(home, {"/usr/bin/python3", "-c", "pass"}); });
+    const auto counted = [&](const Words& argv) {
+        auto spec = home.command({});
+        spec.argv = argv;
+        return instructions(spec);
+    };
+    instructions_row(
+        run, std::string("... instructions") + (run.other ? "" : "; beside `/bin/true`"),
+        [&](const Programs& programs) { return counted({programs.path("holdfast"), "status", "bench"}); },
+        [&] { return counted({"/bin/true"}); });
 }
 
 void measure_slot_start(const Run& run, int rounds) {

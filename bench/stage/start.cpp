@@ -99,6 +99,16 @@ void measure_start_of(const Run& run, const std::string& what, const Words& word
     row("system calls", &Counts::calls);
     row("waits (voluntary context switches)", &Counts::waits);
     row("page faults", &Counts::faults);
+    const auto with_true = [&](Words before) {
+        auto spec = home.command({});
+        spec.argv = std::move(before);
+        spec.argv.emplace_back("/bin/true");
+        return instructions(spec);
+    };
+    instructions_row(
+        run, "... instructions, with /bin/true as the command",
+        [&](const Programs& programs) { return with_true(guarded(programs)); },
+        [&] { return with_true({}); });
 }
 
 } // namespace holdfast::bench
