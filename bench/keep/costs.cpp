@@ -88,17 +88,19 @@ void measure_listing(const Run& run, int entries) {
         pair_row(
             run, {.what = name + of, .beside = beside, .unit = "ms", .at_most = 2}, 15,
             [&](const Programs& programs) { return listed(programs, words); }, bare);
+        const auto listing = [&](const Programs& programs) {
+            auto spec = home.command(words);
+            spec.argv.front() = programs.path("holdfast");
+            return spec;
+        };
+        const auto bare_listing = home.command_of("bare-list", {home.path() + "/run/default/helpers"});
         count_row(
-            run, "... system calls",
-            [&](const Programs& programs) {
-                auto spec = home.command(words);
-                spec.argv.front() = programs.path("holdfast");
-                return count(spec).calls;
-            },
-            [&] {
-                return std::optional(
-                    count(home.command_of("bare-list", {home.path() + "/run/default/helpers"})).calls);
-            });
+            run, "... system calls", [&](const Programs& programs) { return count(listing(programs)).calls; },
+            [&] { return std::optional(count(bare_listing).calls); });
+        instructions_row(
+            run, "... instructions",
+            [&](const Programs& programs) { return instructions(listing(programs)); },
+            [&] { return instructions(bare_listing); });
     }
     const double begin = now_ms();
     const auto stopped = home.run({"stop", "--all"}, harness::Deadline::in(std::chrono::seconds(300)));
