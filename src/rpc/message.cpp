@@ -1,8 +1,10 @@
 #include "rpc/message.hpp"
 
+#include "base/utf8.hpp"
 #include "json/json_scan.hpp"
 
 #include "base/text.hpp"
+#include "json/json_string.hpp"
 
 #include <charconv>
 
@@ -49,7 +51,7 @@ std::string_view Message::method_name(std::string& storage) const {
 }
 
 Message classify(std::string_view text) noexcept {
-    if (!json::is_utf8(text))
+    if (!base::is_utf8(text))
         return noise("not UTF-8");
     Message message;
     bool version = false;
@@ -124,7 +126,7 @@ std::string write_request(std::uint64_t id, std::string_view method, std::string
     out += R"("id":)";
     out.append(digits, end);
     out += R"(,"method":)";
-    json::append_quoted(out, method);
+    json::append_string(out, method, json::Bytes::as_utf8);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -136,7 +138,7 @@ std::string write_request(std::uint64_t id, std::string_view method, std::string
 std::string write_notification(std::string_view method, std::string_view params) {
     std::string out{preamble};
     out += R"("method":)";
-    json::append_quoted(out, method);
+    json::append_string(out, method, json::Bytes::as_utf8);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -151,7 +153,7 @@ std::string write_result(std::string_view raw_id, std::string_view result) {
 
 std::string write_error(std::string_view raw_id, int code, std::string_view message, std::string_view data) {
     std::string out = base::cat(preamble, R"("id":)", raw_id, R"(,"error":{"code":)", code, R"(,"message":)");
-    json::append_quoted(out, message);
+    json::append_string(out, message, json::Bytes::as_utf8);
     if (!data.empty())
         out += base::cat(R"(,"data":)", data);
     out += "}}";

@@ -7,7 +7,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ std::string tool_calls(const json::object& trace) {
     std::string text;
     if (const auto* calls = trace.if_contains("toolCalls"); calls != nullptr && calls->is_array())
         for (const auto& call : calls->get_array())
-            text += cat('\n', "tool: ", base::printable(json::json_text(call)), '\n');
+            text += cat('\n', "tool: ", base::printable(json::to_text(call)), '\n');
     return text;
 }
 
@@ -114,7 +114,7 @@ std::optional<int> show_episode(MemoryClient& client, const std::string& id, boo
         if (traces != nullptr && traces->is_array())
             for (const auto& trace : traces->get_array()) {
                 if (as_json)
-                    text += cat(base::printable_json(json::json_text(trace)), '\n');
+                    text += cat(base::printable_json(json::to_text(trace)), '\n');
                 else if (const auto* one = trace.if_object())
                     text += cat(text.empty() && first ? "" : "\n", one_trace(*one));
             }
@@ -140,7 +140,7 @@ int show_one(MemoryClient& client, const std::string& id, bool as_json) {
         if (!found)
             return fail_with(found.error());
         if (const auto* object = found->if_object())
-            return as_json ? answer_json(json::json_text(*found)) : answer(kind.show(*object));
+            return as_json ? answer_json(json::to_text(*found)) : answer(kind.show(*object));
     }
     if (auto done = show_episode(client, id, as_json))
         return *done;
@@ -170,7 +170,7 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
     if (!page)
         return fail_with(page.error());
     if (arguments.has("json"))
-        return answer_json(json::json_text(*page));
+        return answer_json(json::to_text(*page));
     const auto* shown = page->if_object();
     const auto* list = shown != nullptr ? shown->if_contains(name) : nullptr;
     Table table(std::move(header));

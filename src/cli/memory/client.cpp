@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "cli/memory/memory.hpp"
 #include "cli/memory/progress_bar.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -13,6 +14,8 @@
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <poll.h>
 
@@ -32,7 +35,9 @@ constexpr int patience_ms = 400; // before a person is told what is being waited
 constexpr int quiet_ms = 7000;   // and where no bar can be drawn: one line, once
 constexpr int most_retries = 40; // of a call whose owner ended, 250 ms apart
 constexpr int between_retries = 250;
-constexpr int between_looks = 100;                // at how far the index is
+constexpr int between_looks = 100; // at how far the index is
+// Stored values may be nested as deep as the parser takes them, and an answer has them inside it.
+constexpr json::Limits answer_limits{.depth = 250, .strings = json::Strings::any_bytes};
 constexpr std::chrono::minutes most_silence{1};   // an owner answers health whatever else it does
 constexpr std::chrono::minutes most_standing{10}; // a check of a large store says nothing in between
 constexpr std::chrono::seconds most_leaving{30};  // for what was answered already
@@ -140,7 +145,7 @@ void MemoryClient::say_what_is_waited_for(const std::string& phase) {
 }
 
 Result<void> MemoryClient::send(const json::object& message) {
-    std::string line = json::serialize(message);
+    std::string line = json::to_text(message);
     if (!base::is_utf8(line)) // it would not be JSON, and the answer to that belongs to no request
         return fail(Errc::invalid_argument,
                     "the text is not UTF-8; nothing was asked and nothing was stored");
@@ -184,6 +189,11 @@ Result<std::string> MemoryClient::read_line(sys::Deadline until) {
     }
 }
 
+void MemoryClient::pause(std::chrono::milliseconds at_most) const {
+    pollfd said{out_.get(), POLLIN, 0};
+    (void)::poll(&said, 1, sys::Deadline::in(at_most).poll_timeout());
+}
+
 Result<json::object> MemoryClient::once(std::string_view method, const json::object& params) {
     const auto id = ++last_id_;
     if (auto sent = send({{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}); !sent)
@@ -216,7 +226,7 @@ Result<json::object> MemoryClient::once(std::string_view method, const json::obj
                 return std::unexpected(std::move(sent.error()));
             continue;
         }
-        auto message = json::parse_object(*line);
+        auto message = json::parse_object(*line, answer_limits);
         if (!message)
             continue;
         // An error without an id is about a line that could not be read: there is one question at a time, so
@@ -274,7 +284,7 @@ Result<void> MemoryClient::wait_indexed() {
             bar.show(done, *goal, cat(done, " traces"));
         if (waited_ms >= quiet_ms && !bar.visible() && !said_)
             say_what_is_waited_for(cat("indexing, ", done, " of ", *goal, " traces"));
-        (void)::poll(nullptr, 0, between_looks);
+        pause(std::chrono::milliseconds(between_looks));
     }
 }
 
@@ -305,7 +315,7 @@ Result<json::value> MemoryClient::call(std::string_view method, json::object par
         auto ours = error_of(*error);
         if (ours.code != Errc::superseded || attempt == most_retries)
             return std::unexpected(std::move(ours));
-        (void)::poll(nullptr, 0, between_retries); // another one is becoming the owner
+        pause(std::chrono::milliseconds(between_retries)); // another one is becoming the owner
     }
 }
 

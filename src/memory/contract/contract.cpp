@@ -4,8 +4,8 @@
 #include "memory/contract/contract_call.hpp"
 #include "memory/contract/contract_transfer.hpp"
 #include "rpc/message_ids.hpp"
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ json::object contract_error(const Error& error) {
 }
 
 std::string error_text(std::string_view raw_id, const json::object& error) {
-    return cat(R"({"jsonrpc":"2.0","id":)", raw_id, R"(,"error":)", json::json_text(error), '}');
+    return cat(R"({"jsonrpc":"2.0","id":)", raw_id, R"(,"error":)", json::to_text(error), '}');
 }
 
 namespace {
@@ -143,16 +143,17 @@ std::string lost_text(std::string_view raw_id) {
 }
 
 void Contract::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
-    boost::system::error_code failed;
-    json::value parsed = json::parse_mended(line, failed);
+    auto parsed = json::parse(line, {.half_pairs = json::HalfPairs::replaced});
     const auto raw_id = rpc::raw_id_of(line);
-    if (failed == json::error::too_deep && raw_id != "null") // JSON, and its sender waits for an answer
+    if (!parsed && parsed.error().code == Errc::overflow &&
+        raw_id != "null") // JSON, and its sender waits for an answer
         return send_error(peer, raw_id,
                           contract_error(-32600, "protocol_error", "the request is nested too deep"));
-    if (failed)
-        return send_error(peer, "null",
-                          contract_error(-32700, "protocol_error", cat("not JSON: ", failed.message())));
-    auto* request = parsed.if_object();
+    if (!parsed)
+        return send_error(
+            peer, "null",
+            contract_error(-32700, "protocol_error", cat("not JSON: ", parsed.error().message)));
+    auto* request = parsed->if_object();
     if (request == nullptr)
         return send_error(peer, "null",
                           contract_error(-32600, "protocol_error", "a request is a JSON object"));

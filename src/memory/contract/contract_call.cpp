@@ -2,9 +2,9 @@
 #include "memory/contract/contract_call.hpp"
 
 #include "base/text.hpp"
+#include "memory/store/values_json.hpp"
 #include "rpc/message.hpp"
-#include "json/json_sorted.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ Contract::Call::~Call() {
 void Contract::Call::answer(json::value result) {
     if (std::exchange(answered_, true) || !wants_answer_)
         return;
-    peer_->answer(ticket_, rpc::write_result(raw_id_, json::json_text(result)));
+    peer_->answer(ticket_, rpc::write_result(raw_id_, json::to_text(result)));
 }
 
 void Contract::Call::refuse(json::object error) {
@@ -121,14 +121,9 @@ bool Contract::Call::flag(std::string_view name) {
     return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-std::string Contract::Call::json(std::string_view name) {
-    const auto* value = find(name);
-    return value != nullptr ? json::serialize(*value) : "";
-}
-
 std::string Contract::Call::name_space() {
     const auto* value = find("namespace");
-    return value != nullptr ? json::sorted_json_text(*value) : "";
+    return value != nullptr ? namespace_text(*value) : "";
 }
 
 std::string Contract::Call::clean_json(std::string_view name) {

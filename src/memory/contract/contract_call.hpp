@@ -16,15 +16,15 @@ class Contract::Call {
 public:
     // Begins the request with its peer, when it wants an answer.
     Call(Contract& contract, std::shared_ptr<Peer> peer, std::string_view raw_id, bool wants_answer,
-         boost::json::object params);
+         json::object params);
 
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     // Dropped without an answer, it is answered as an internal error: silence is the one wrong answer.
     ~Call();
 
-    void answer(boost::json::value result);
-    void refuse(boost::json::object error);
+    void answer(json::value result);
+    void refuse(json::object error);
     void refuse(const Error& error) { refuse(contract_error(error)); }
     void refuse_argument(std::string_view message);
     void refuse_missing(std::string_view code, std::string_view message); // session_not_found and its like
@@ -38,12 +38,10 @@ public:
                                         std::int64_t most);
     std::optional<double> number(std::string_view name, double least, double most);
     bool flag(std::string_view name);
-    // Any JSON, as text; empty when absent or null.
-    std::string json(std::string_view name);
     // "namespace" as it is stored and compared: members by name, so that their order does not tell two apart.
     std::string name_space();
     std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
-    [[nodiscard]] const boost::json::object& params() const noexcept { return params_; }
+    [[nodiscard]] const json::object& params() const noexcept { return params_; }
     [[nodiscard]] bool bad() const noexcept { return answered_; }
 
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
@@ -59,14 +57,14 @@ public:
     std::string clean_list(std::string_view name, bool required);
 
 private:
-    const boost::json::value* find(std::string_view name) const;
+    const json::value* find(std::string_view name) const;
 
     Contract& contract_;
     std::shared_ptr<Peer> peer_;
     std::string raw_id_; // as JSON text, the way it was written
     bool wants_answer_;
     Peer::Ticket ticket_ = 0;
-    boost::json::object params_;
+    json::object params_;
     bool answered_ = false;
 };
 
@@ -77,7 +75,7 @@ using Method = void (*)(const CallPointer&);
 Method find_method(std::string_view name);
 
 // An error as a line.
-std::string error_text(std::string_view raw_id, const boost::json::object& error);
+std::string error_text(std::string_view raw_id, const json::object& error);
 
 // What was recalled, as the contract shows it.
 json::object to_json(const Recalled& recalled);

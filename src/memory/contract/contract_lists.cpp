@@ -1,6 +1,7 @@
 // Lists for looking through the memory: newest first, a page at a time, each page by an index, never by an
 // offset.
 #include "memory/contract/contract_transfer.hpp"
+#include "json/json_parse.hpp"
 
 #include "base/text.hpp"
 #include "memory/store/rows.hpp"
@@ -107,9 +108,7 @@ json::value time_or_null(const Statement& row, int column) {
 
 // Stored as text; what is no JSON was never stored by us, and is shown as none.
 json::value json_or_null(const Statement& row, int column) {
-    boost::system::error_code failed;
-    auto value = json::parse(row.text(column), failed);
-    return failed ? json::value(nullptr) : value;
+    return json::parse(row.text(column)).value_or(nullptr);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "memory/contract/contract_transfer.hpp"
 
 #include "base/text.hpp"
+#include "memory/contract/contract_writing.hpp"
 #include "memory/store/aside.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/store/row_reading.hpp"
@@ -176,14 +177,7 @@ void memory_add(const CallPointer& call) {
     trace->ts = ts.value_or(now_ms());
     trace->kind = "note";
     trace->priority = 0.5;
-    trace->summary =
-        trace->user_text.substr(0, std::min(trace->user_text.find('\n'), trace->user_text.size()));
-    if (trace->summary.size() > 160) {
-        std::size_t end = 160;
-        while (end > 0 && (static_cast<unsigned char>(trace->summary[end]) & 0xc0) == 0x80)
-            --end;
-        trace->summary.resize(end);
-    }
+    trace->summary = summary_of(trace->user_text, "");
     session->opened_at = trace->ts;
     call->service().submit(
         [trace, session, id = trace->id, given = *session,

@@ -1,8 +1,9 @@
 #include "memory/contract/contract_writing.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/store/ids.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ std::optional<Refusal> too_long(const Trace& trace) {
     constexpr std::size_t most = (std::size_t{31} << 20) - 2048; // of what the importing side takes
     const auto size = trace.user_text.size() + trace.agent_text.size() + trace.thinking.size() +
                       trace.reflection.size() + trace.tool_calls.size() + trace.meta.size();
-    if (size < most / 8 || json::json_text(to_json(trace)).size() <= most)
+    if (size < most / 8 || json::to_text(to_json(trace)).size() <= most)
         return std::nullopt;
     return Refusal{"invalid_argument", "the turn with its user's text is longer than 30 MiB"};
 }
@@ -62,10 +63,7 @@ Result<void> current_episode(WriteContext& context, const Session& session, std:
 
 std::string summary_of(const std::string& user_text, const std::string& agent_text) {
     const std::string& text = user_text.empty() ? agent_text : user_text;
-    auto end = std::min<std::size_t>({text.find('\n'), text.size(), 160});
-    while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-        --end;
-    return text.substr(0, end);
+    return std::string(base::cut_at_character(text, std::min<std::size_t>(text.find('\n'), 160)));
 }
 
 void store_trace(const CallPointer& call, const std::shared_ptr<Trace>& trace, bool user_text_given) {

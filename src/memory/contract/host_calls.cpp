@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "memory/store/ids.hpp"
+#include "json/json_write.hpp"
 
 #include <utility>
 #include <vector>
@@ -81,7 +82,7 @@ void HostCalls::ask(const std::shared_ptr<Peer>& peer, std::string_view method, 
     }
     if (done)
         return done(fail(Errc::overflow, cat(most_asked, " requests to hosts are unanswered")));
-    peer->send(json::serialize(
+    peer->send(json::to_text(
         json::object{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}));
 }
 

@@ -1,5 +1,6 @@
 // A summary of an episode that was closed, by the host's model, when the home is configured so. It is kept as
 // a note of that episode, and found by recall like everything else.
+#include "base/utf8.hpp"
 #include "memory/contract/contract_call.hpp"
 
 #include "base/text.hpp"
@@ -26,18 +27,18 @@ std::string conversation(const std::vector<Trace>& traces) {
         if (text.size() >= most_text)
             break;
         if (!trace.user_text.empty())
-            text += cat("User: ", cut_at_character(trace.user_text, 2000), "\n");
+            text += cat("User: ", base::cut_at_character(trace.user_text, 2000), "\n");
         if (!trace.agent_text.empty())
-            text += cat("Agent: ", cut_at_character(trace.agent_text, 2000), "\n");
+            text += cat("Agent: ", base::cut_at_character(trace.agent_text, 2000), "\n");
     }
-    return std::string(cut_at_character(text, most_text));
+    return std::string(base::cut_at_character(text, most_text));
 }
 
 void keep(Contract& contract, Service& service, const std::string& episode_id, std::string summary,
           std::int64_t ts) {
     auto note = std::make_shared<Trace>();
     note->kind = "note";
-    note->agent_text = std::string(cut_at_character(summary, most_summary));
+    note->agent_text = std::string(base::cut_at_character(summary, most_summary));
     note->tags = "[\"episode-summary\"]";
     note->ts = ts;
     note->id = make_id("tr_");

@@ -1,6 +1,7 @@
 #include "memory/embed/embedder.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/store/damage.hpp"
 #include "memory/store/ids.hpp"
 #include "memory/text/letters.hpp"
@@ -99,7 +100,7 @@ Result<bool> Embedder::embed_some() {
             misplaced = 0;
             rows.push_back(number);
             const auto text = cat((*next)->text(1), "\n", (*next)->text(2));
-            texts.emplace_back(cut_at_character(text, most_text));
+            texts.emplace_back(base::cut_at_character(text, most_text));
         }
     }
     if (rows.empty())
@@ -176,7 +177,7 @@ std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t
     }
     if (vectors_.size() == 0 || until <= now)
         return {};
-    auto vector = ask({std::string(cut_at_character(question, most_text))}, until);
+    auto vector = ask({std::string(base::cut_at_character(question, most_text))}, until);
     if (!vector && hurried && vector.error().code == Errc::timed_out && until - now < fair_us &&
         ++missed_ < most_missed)
         return {}; // it was given next to no time: that is no failure of the server, yet

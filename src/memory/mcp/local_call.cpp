@@ -1,6 +1,8 @@
 #include "memory/mcp/local_call.hpp"
 
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -19,13 +21,11 @@ public:
         auto done = std::move(done_);
         done_ = nullptr;
         LocalAnswer answer;
-        boost::system::error_code failed;
-        auto parsed = json::parse(message, failed, {}, json::parse_options{.max_depth = 250});
-        auto* object = failed ? nullptr : parsed.if_object();
-        if (auto* result = object != nullptr ? object->if_contains("result") : nullptr) {
+        auto object = json::parse_object(message, {.depth = 250});
+        if (auto* result = object ? object->if_contains("result") : nullptr) {
             answer.result = std::move(*result);
         } else {
-            const auto* error = object != nullptr ? json::object_field(*object, "error") : nullptr;
+            const auto* error = object ? json::object_field(*object, "error") : nullptr;
             const auto* data = error != nullptr ? json::object_field(*error, "data") : nullptr;
             answer.code = data != nullptr ? json::text_field(*data, "code") : "internal";
             answer.message = error != nullptr ? json::text_field(*error, "message") : "there was no answer";
@@ -44,7 +44,7 @@ private:
 void call_local(Contract& contract, std::string_view method, json::object params, std::string agent,
                 OnLocalAnswer done) {
     contract.handle(std::make_shared<Caller>(std::move(agent), std::move(done)),
-                    json::serialize(json::object{
+                    json::to_text(json::object{
                         {"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}));
 }
 

@@ -7,8 +7,8 @@
 #include "rpc/message.hpp"
 #include "rpc/message_ids.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <array>
@@ -85,7 +85,7 @@ void listen(const Mcp::Request& request) {
         rpc::write_notification("notifications/subscriptions/acknowledged",
                                 cat(R"({"_meta":)", subscription, R"(},"notifications":{}})")));
     request.answer_text(cat(R"({"resultType":"complete","_meta":)", subscription, ",\"", server_key,
-                            "\":", json::json_text(server_info()), "}}"));
+                            "\":", json::to_text(server_info()), "}}"));
 }
 
 // Every list here is one page, so no cursor was ever given out.
@@ -130,7 +130,7 @@ void Mcp::Request::answer(json::object result) const {
             meta = json::object();
         meta.get_object()[server_key] = server_info();
     }
-    answer_text(json::json_text(result));
+    answer_text(json::to_text(result));
 }
 
 void Mcp::Request::answer_text(std::string_view result) const {
@@ -146,7 +146,7 @@ void Mcp::Request::answer_cacheable(json::object result, std::int64_t ttl_ms) co
 }
 
 void Mcp::Request::refuse(int code, std::string_view message, json::object data) const {
-    peer->answer(ticket, rpc::write_error(id, code, message, data.empty() ? "" : json::serialize(data)));
+    peer->answer(ticket, rpc::write_error(id, code, message, data.empty() ? "" : json::to_text(data)));
 }
 
 void Mcp::refuse_oversize(const std::shared_ptr<Peer>& peer, std::size_t limit) {
@@ -187,19 +187,18 @@ void Mcp::initialize(const Request& request) {
 }
 
 void Mcp::handle(const std::shared_ptr<Peer>& peer, std::string_view line) {
-    boost::system::error_code failed;
-    auto parsed = json::parse_mended(line, failed);
-    if (failed) {
+    auto parsed = json::parse(line, {.half_pairs = json::HalfPairs::replaced});
+    if (!parsed) {
         // What is JSON, only nested deeper than is taken, has an id: its sender waits for an answer to that.
-        const bool too_deep = failed == json::error::too_deep;
+        const bool too_deep = parsed.error().code == Errc::overflow;
         const Request request = begin(peer, too_deep ? rpc::raw_id_of(line) : "null");
         if (request.id != "null")
             return request.refuse(invalid_request, "the request is nested too deep");
-        return request.refuse(parse_error, cat("not JSON: ", failed.message()));
+        return request.refuse(parse_error, cat("not JSON: ", parsed.error().message));
     }
-    if (parsed.is_array())
-        return handle_batch(peer, std::move(parsed.get_array()), rpc::elements_of(line));
-    handle_message(peer, std::move(parsed), rpc::raw_id_of(line), false);
+    if (parsed->is_array())
+        return handle_batch(peer, std::move(parsed->get_array()), rpc::elements_of(line));
+    handle_message(peer, std::move(*parsed), rpc::raw_id_of(line), false);
 }
 
 void Mcp::handle_batch(const std::shared_ptr<Peer>& peer, json::array messages,

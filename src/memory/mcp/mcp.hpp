@@ -34,22 +34,22 @@ public:
         Peer::Ticket ticket = 0;
         std::string id = "null"; // as JSON text, the way it was written
         bool modern = false;
-        boost::json::object params;
+        json::object params;
 
-        void answer(boost::json::object result) const;
+        void answer(json::object result) const;
         void answer_text(std::string_view result) const; // JSON, as it is sent
         // A result that may be kept for a while (modern era): lists, and what is read.
-        void answer_cacheable(boost::json::object result, std::int64_t ttl_ms) const;
-        void refuse(int code, std::string_view message, boost::json::object data = {}) const;
+        void answer_cacheable(json::object result, std::int64_t ttl_ms) const;
+        void refuse(int code, std::string_view message, json::object data = {}) const;
     };
 
 private:
     // An id that is too long is answered as null.
     static Request begin(const std::shared_ptr<Peer>& peer, std::string_view raw_id);
-    void handle_message(const std::shared_ptr<Peer>& peer, boost::json::value message,
-                        std::string_view raw_id, bool in_batch);
+    void handle_message(const std::shared_ptr<Peer>& peer, json::value message, std::string_view raw_id,
+                        bool in_batch);
     // `texts`: of the same messages.
-    void handle_batch(const std::shared_ptr<Peer>& peer, boost::json::array messages,
+    void handle_batch(const std::shared_ptr<Peer>& peer, json::array messages,
                       const std::vector<std::string_view>& texts);
     void initialize(const Request& request);
 

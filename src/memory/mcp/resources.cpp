@@ -1,11 +1,13 @@
 // Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
+#include "base/hex.hpp"
+#include "base/utf8.hpp"
 #include "memory/mcp/faces.hpp"
+#include "json/json_write.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
 
 #include <array>
 #include <charconv>
@@ -29,7 +31,6 @@ using Show = std::string (*)(const json::value& result);
 // A template puts an id into its address as RFC 6570 has it: everything but letters, digits and - . _ ~ as
 // %XX.
 std::string in_address(std::string_view id) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
     for (const char c : id) {
         const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +39,8 @@ std::string in_address(std::string_view id) {
         if (plain)
             out += c;
         else
-            out += {'%', digits[byte >> 4U], digits[byte & 15U]};
+            out += cat('%', base::hex_digit(byte >> 4U, base::HexLetters::capital),
+                       base::hex_digit(byte, base::HexLetters::capital));
     }
     return out;
 }
@@ -61,7 +63,7 @@ std::string from_address(std::string_view text) {
 }
 
 std::string as_json(const json::value& result) {
-    return json::json_text(result);
+    return json::to_text(result);
 }
 
 std::string trace_in_full(const json::value& result) {
@@ -111,9 +113,7 @@ std::string moment_text(std::int64_t ms) {
 std::string cut_text(std::string_view text, std::size_t size) {
     if (text.size() <= size)
         return std::string(text);
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
-        --size;
-    return cat(text.substr(0, size), "…");
+    return cat(base::cut_at_character(text, size), "…");
 }
 
 std::string trace_text(const json::object& trace, std::size_t each) {

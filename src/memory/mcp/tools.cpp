@@ -1,5 +1,6 @@
 // The tools. Each is a row of a table: what a host shows, and the call of the contract behind it.
 #include "memory/mcp/faces.hpp"
+#include "json/json_write.hpp"
 
 #include "base/text.hpp"
 #include "memory/mcp/local_call.hpp"
@@ -302,7 +303,7 @@ std::optional<std::string> wrong(const json::object& arguments, const json::obje
             return cat(std::string_view(member.key()), " must be a list of strings");
         if (const auto* words = rules.if_contains("enum");
             words != nullptr && std::ranges::find(words->get_array(), value) == words->get_array().end())
-            return cat(std::string_view(member.key()), " must be one of ", json::serialize(*words));
+            return cat(std::string_view(member.key()), " must be one of ", json::to_text(*words));
     }
     return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include "memory/store/glance.hpp"
 #include "sys/clock.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
 #include "memory/store/namespaces.hpp"
 
 #include "memory/store/row_reading.hpp"
-#include "json/json_sorted.hpp"
+#include "memory/store/values_json.hpp"
+#include "json/json_parse.hpp"
 
 namespace holdfast::memory {
 
@@ -19,11 +20,10 @@ Result<void> sort_all(Database& database) {
         return std::unexpected(std::move(all.error()));
     HF_PREPARE(put, database, "UPDATE sessions SET namespace=?2 WHERE row=?1");
     for (const auto& one : *all) {
-        boost::system::error_code failed;
-        auto value = boost::json::parse(one.text, failed, {}, boost::json::parse_options{.max_depth = 200});
-        if (failed)
+        const auto value = json::parse(one.text);
+        if (!value)
             continue;
-        const auto sorted = json::sorted_json_text(std::move(value));
+        const auto sorted = namespace_text(*value);
         if (sorted == one.text)
             continue;
         if (auto done = (*put)->bind(1, one.row).bind(2, sorted).run(); !done)

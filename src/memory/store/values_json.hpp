@@ -4,7 +4,14 @@
 #include "memory/store/model.hpp"
 #include "json/json.hpp"
 
+#include <string>
+
 namespace holdfast::memory {
+
+// JSON as it is stored. Fingerprints are made of it, so the same value is the same text for ever.
+std::string stored_text(const json::value& value);
+// A namespace as it is stored and compared: members by their names.
+std::string namespace_text(const json::value& value);
 
 json::object to_json(const Trace& trace);
 json::object to_json(const StoredObject& object);

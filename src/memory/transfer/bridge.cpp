@@ -2,9 +2,11 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/store/sqlite.hpp"
 #include "memory/transfer/records.hpp"
-#include "json/json_exact.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "json/json.hpp"
 #include <sqlite3.h>
@@ -128,9 +130,8 @@ std::string_view text_of(sqlite3_stmt* row, int column) {
 }
 
 json::value parsed(std::string_view text) {
-    boost::system::error_code failed;
-    auto value = json::parse_exact(text, failed);
-    return failed ? json::value(base::as_utf8(std::string(text))) : value;
+    auto value = json::parse(text);
+    return value ? std::move(*value) : json::value(base::as_utf8(std::string(text)));
 }
 
 // `bytes_are_text`: in a column that has its place here. Elsewhere they are vectors, and left out.
@@ -176,7 +177,7 @@ std::optional<json::value> time_of(const json::value& value) {
 std::optional<json::value> fitted(const json::value& value, As as) {
     switch (as) {
     case As::text:
-        return value.is_string() ? value : json::value(json::serialize(value));
+        return value.is_string() ? value : json::value(json::to_text(value));
     case As::number:
         return value.is_number() ? std::optional(value) : std::nullopt;
     case As::time:
@@ -291,7 +292,7 @@ Result<std::int64_t> total_of(Database& database, const std::string& path) {
 Result<void> read_own_store(Database& database, const std::string& path,
                             const std::function<bool(std::string_view)>& take) {
     const auto total = database.scalar("SELECT sessions+episodes+traces+feedback+objects FROM state");
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total.value_or(0)}})))
+    if (!take(json::to_text(json::object{{"type", "lines"}, {"total", total.value_or(0)}})))
         return {};
     std::string cursor;
     std::vector<DamagedRows> damaged;
@@ -369,7 +370,7 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
     auto total = total_of(*database, path);
     if (!total)
         return std::unexpected(std::move(total.error()));
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", *total}})))
+    if (!take(json::to_text(json::object{{"type", "lines"}, {"total", *total}})))
         return {};
     for (const auto& kind : kinds) {
         auto there = has_table(*database, path, kind.table);
@@ -388,7 +389,7 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
                 break;
             if (code != SQLITE_ROW)
                 return std::unexpected(database->error(cat(path, ", table ", kind.table), code));
-            if (!take(json::serialize(line_of(rows->get(), kind))))
+            if (!take(json::to_text(line_of(rows->get(), kind))))
                 return {};
         }
     }

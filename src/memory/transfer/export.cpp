@@ -1,6 +1,9 @@
 // The store into lines.
+#include "base/utf8.hpp"
 #include "memory/store/values_json.hpp"
 #include "memory/transfer/records.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -8,8 +11,6 @@
 #include "memory/store/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
-#include "json/json_exact.hpp"
-#include "json/json_text.hpp"
 
 #include <array>
 #include <charconv>
@@ -53,9 +54,7 @@ std::optional<Cursor> cursor_of(std::string_view text) {
 json::value parsed(std::string_view text) {
     if (text.empty())
         return nullptr;
-    boost::system::error_code failed;
-    auto value = json::parse_exact(text, failed);
-    return failed ? json::value(text) : value;
+    return json::parse(text).value_or(json::value(text));
 }
 
 json::value time_or_null(std::int64_t ms) {
@@ -163,16 +162,15 @@ public:
     // A line that is whole, and that an import takes.
     Result<void> add(std::size_t kind, std::int64_t row, json::object line) {
         drop_empty(line);
-        auto text = json::json_text(line);
+        auto text = json::to_text(line);
         bool changed = false;
         if (!base::is_utf8(text)) {
             if (!leaves_out())
                 return damaged(kind, row, "it has bytes that are not UTF-8");
             name(kind, {"", row, row, false, not_utf8});
             text = base::as_utf8(std::move(text));
-            boost::system::error_code failed;
-            if (auto mended = json::parse_exact(text, failed); !failed && mended.is_object())
-                line = std::move(mended.get_object());
+            if (auto mended = json::parse_object(text, {}))
+                line = std::move(*mended);
             changed = true;
         }
         auto reason = reason_to_refuse(line);
@@ -188,7 +186,7 @@ public:
         }
         if (!reason.empty())
             return damaged(kind, row, reason);
-        page_.lines += changed ? json::json_text(line) : text;
+        page_.lines += changed ? json::to_text(line) : text;
         page_.lines += '\n';
         ++page_.count;
         return {};
@@ -385,7 +383,7 @@ Result<SavedRows> save_unsaved(Database& database, const Unsaved& unsaved, int f
         const auto there = find_trace(database, id);
         if (there && *there)
             continue; // brought in again since: it is one of the rows
-        page.lines += cat(json::json_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
+        page.lines += cat(json::to_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
         ++page.count;
     }
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

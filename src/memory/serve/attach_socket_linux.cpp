@@ -2,6 +2,8 @@
 
 #include "base/text.hpp"
 #include "sys/errors.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "json/json.hpp"
 
@@ -152,21 +154,19 @@ std::optional<Packet> receive_packet(int connection, bool& gone) {
 }
 
 std::string to_text(const AttachRequest& request) {
-    return json::serialize(json::object{{"attach", version},
-                                        {"protocol", request.protocol},
-                                        {"agent", request.agent.substr(0, 1024)},
-                                        {"viewer", request.viewer},
-                                        {"stay", request.stay},
-                                        {"port", request.port},
-                                        {"maxLine", request.max_line},
-                                        {"pid", static_cast<std::int64_t>(::getpid())}});
+    return json::to_text(json::object{{"attach", version},
+                                      {"protocol", request.protocol},
+                                      {"agent", request.agent.substr(0, 1024)},
+                                      {"viewer", request.viewer},
+                                      {"stay", request.stay},
+                                      {"port", request.port},
+                                      {"maxLine", request.max_line},
+                                      {"pid", static_cast<std::int64_t>(::getpid())}});
 }
 
 Result<AttachRequest> parse_attach(std::string_view text) {
-    boost::system::error_code failed;
-    const auto parsed = json::parse(text, failed);
-    const auto* object = failed ? nullptr : parsed.if_object();
-    const auto* said = object != nullptr ? object->if_contains("attach") : nullptr;
+    const auto object = json::parse_object(text, {});
+    const auto* said = object ? object->if_contains("attach") : nullptr;
     if (said == nullptr || *said != version)
         return fail(Errc::protocol,
                     cat("the owner of this home speaks version ", version, " of the attach protocol"));
