@@ -1,8 +1,8 @@
 // search, add and check: one question, one answer.
+#include "base/date_text.hpp"
 #include "base/text.hpp"
 #include "cli/memory/client.hpp"
 #include "cli/memory/memory.hpp"
-#include "cli/memory/text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "sys/whole_file.hpp"
@@ -100,8 +100,9 @@ int memory_search_command(const Arguments& arguments) {
         const auto* one = hit.if_object();
         if (one == nullptr)
             continue;
-        table.add({moment(json::integer_field(*one, "ts")), json::text_field(*one, "refKind"),
-                   json::text_field(*one, "refId"), in_one_line(json::text_field(*one, "snippet"))});
+        table.add({base::date_text(json::integer_field(*one, "ts"), base::Zone::local),
+                   json::text_field(*one, "refKind"), json::text_field(*one, "refId"),
+                   in_one_line(json::text_field(*one, "snippet"))});
     }
     return answer(table.text());
 }

@@ -1,18 +1,16 @@
 // Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
-#include "base/hex.hpp"
-#include "base/utf8.hpp"
 #include "memory/mcp/faces.hpp"
-#include "json/json_write.hpp"
 
+#include "base/date_text.hpp"
+#include "base/hex.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/mcp/local_call.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
-#include <ctime>
 
 namespace holdfast::memory {
 
@@ -100,14 +98,7 @@ void not_found(const Mcp::Request& request, const std::string& uri) {
 } // namespace
 
 std::string moment_text(std::int64_t ms) {
-    const auto seconds = static_cast<std::time_t>(ms / 1000);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 40> text{};
-    const int length =
-        std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d UTC", parts.tm_year + 1900,
-                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
-    return {text.data(), static_cast<std::size_t>(length)};
+    return base::date_text(ms, base::Zone::utc);
 }
 
 std::string cut_text(std::string_view text, std::size_t size) {
