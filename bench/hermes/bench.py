@@ -120,7 +120,8 @@ def backlog(plugin: str, turns: int) -> None:
     home = new_home()
     leave_behind(plugin, home, turns)
     provider = sim.load_provider(plugin)
-    row(f"`initialize()`, with {turns:,} turns of a dead host waiting", ms(lambda: provider.initialize("s", hermes_home=home)), 30)
+    row(f"`initialize()`, with {turns:,} turns of a dead host waiting",
+        ms(lambda: provider.initialize("s", hermes_home=home)), 30)
     while provider.recall_status() is None and not provider.prefetch("turn 7"):
         time.sleep(0.01)
     outbox, began = provider._link.outbox, time.perf_counter()
@@ -142,7 +143,8 @@ def main(plugin: str, traces: int) -> int:
 
     def first_recall(_: int) -> float:
         words = [sys.executable, __file__, "--cold", plugin]
-        cold_ones.append([float(word) for word in subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()])
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        cold_ones.append([float(word) for word in said.split()])
         return cold_ones[-1][2]
 
     def first_answer(_: int) -> float:

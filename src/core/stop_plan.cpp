@@ -39,8 +39,8 @@ std::string_view word_of(StopAction action) {
 } // namespace
 
 StopPlan default_stop_plan() {
-    return {{{StopAction::end_of_input, base::Millis{2000}},
-             {StopAction::terminate, base::Millis{2000}},
+    return {{{StopAction::end_of_input, default_grace},
+             {StopAction::terminate, default_grace},
              {StopAction::kill, base::Millis{0}}}};
 }
 

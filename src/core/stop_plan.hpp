@@ -28,6 +28,10 @@ struct StopPlan {
     bool operator==(const StopPlan&) const = default;
 };
 
+// The default time from TERM to KILL, of a kept helper and of everything else that is ended. The default plan
+// waits as long for the end of input.
+inline constexpr base::Millis default_grace{2000};
+
 // The plan of the MCP specification: close stdin, 2 s, TERM, 2 s, KILL.
 StopPlan default_stop_plan();
 

@@ -4,7 +4,7 @@
 
 #include "base/duration.hpp"
 #include "core/diagnosis.hpp"
-#include "ending/plan.hpp"
+#include "core/stop_plan.hpp"
 #include "holdfast/result.hpp"
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ Result<Report> examine(const ExamineOptions& options);
 
 struct ReapOptions {
     bool yes = false;                           // otherwise a dry run: says what would be ended
-    base::Millis grace = ending::default_grace; // between TERM and KILL
+    base::Millis grace = core::default_grace; // between TERM and KILL
     // Called between the holding of the proven ones and the second proof; for tests that let the world change
     // there.
     std::function<void()> before_second_look;

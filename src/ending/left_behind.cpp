@@ -58,7 +58,7 @@ void LeftBehind::end(bool now) {
     // Not frozen: an orphan is found again by its mark or its life, and a process that forks and dies within
     // a millisecond is only reached by a signal that is sent at once. A process that is found after those
     // that were asked have ended was forked meanwhile, and is killed.
-    Ender ender({.stages = ask_then_kill(default_grace, now)});
+    Ender ender({.stages = ask_then_kill(core::default_grace, now)});
     ender.find_by(named);
     ender.find_by(marked);
     ender.spare([this](std::size_t entry, pid_t pid) { return is_spared(entry, pid); });

@@ -5,10 +5,8 @@
 
 namespace holdfast::ending {
 
-// The defaults of all plans: the time from TERM to KILL, and the time from KILL until the survivors are
-// named. The second is long because a kernel that is short of memory needs time for the last bytes of a large
-// process.
-inline constexpr base::Millis default_grace{2000};
+// The time from KILL until the survivors are named. It is long because a kernel that is short of memory needs
+// time for the last bytes of a large process.
 inline constexpr base::Millis default_patience{10'000};
 
 struct Plan {
@@ -36,7 +34,7 @@ struct Plan {
 };
 
 // TERM and CONT, the grace, KILL. With `now` only KILL.
-core::StopPlan ask_then_kill(base::Millis grace = default_grace, bool now = false);
+core::StopPlan ask_then_kill(base::Millis grace = core::default_grace, bool now = false);
 
 // For processes that carry no mark of ours, and all that is below them. An orphan of theirs cannot be found
 // again.
