@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
             continue;
         std::ifstream in(file.path());
         const std::string content{std::istreambuf_iterator<char>(in), {}};
-        const auto conversation = json::parse(content).as_object();
+        const auto conversation = boost::json::parse(content).as_object();
         std::string home = (std::filesystem::temp_directory_path() / "hf-locomo-XXXXXX").string();
         if (::mkdtemp(home.data()) == nullptr)
             return 1;

@@ -7,6 +7,7 @@
 #include "stage/stage.hpp"
 #include "support/memory_home.hpp"
 #include "support/memory_process.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -27,7 +28,7 @@ double resident_mb(int pid) {
 }
 
 std::string request(std::int64_t id, const char* method, json::object params = {}) {
-    return json::serialize(json::object{
+    return json::to_text(json::object{
                {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}}) +
            "\n";
 }

@@ -1,5 +1,8 @@
 #include "base/printable.hpp"
 
+#include "base/hex.hpp"
+#include "base/utf8.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -37,11 +40,6 @@ constexpr std::array unprintable = {
     Range{0xe0000, 0xe0fff}, // tags, variation selectors
 };
 
-bool is_unprintable(char32_t code) {
-    const auto* range = std::ranges::upper_bound(unprintable, code, {}, &Range::first);
-    return range != unprintable.begin() && code <= std::prev(range)->last;
-}
-
 // U+FE0E and U+FE0F choose between the two looks of a symbol. Much text has them behind its emoji, where they
 // disguise nothing; behind a letter they would.
 bool is_with_its_selector(char32_t code, std::string_view behind) {
@@ -55,11 +53,6 @@ std::size_t plain_length(std::string_view text) {
     return static_cast<std::size_t>(end - text.begin());
 }
 
-void append_hex(std::string& out, std::uint32_t value, int digits) {
-    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
-        out += "0123456789abcdef"[value >> shift & 0xfU];
-}
-
 void append_json_escape(std::string& out, char32_t code) {
     const auto unit = [&out](std::uint32_t value) {
         out += "\\u";
@@ -71,62 +64,45 @@ void append_json_escape(std::string& out, char32_t code) {
     unit(0xdc00 + (code - 0x10000) % 0x400);
 }
 
-} // namespace
-
-Character first_character(std::string_view text) {
-    auto length = utf8_length(text);
-    if (length == 0)
-        return {.length = 1, .code = static_cast<unsigned char>(text[0]), .printable = false, .valid = false};
-    static constexpr std::array<unsigned char, 5> lead_bits = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    char32_t code = static_cast<unsigned char>(text[0]) & lead_bits[length];
-    for (std::size_t at = 1; at < length; ++at)
-        code = code << 6 | (static_cast<unsigned char>(text[at]) & 0x3fU);
-    const bool is_printable = !is_unprintable(code);
-    if (is_printable && is_with_its_selector(code, text.substr(length)))
-        length += 3;
-    return {.length = length, .code = code, .printable = is_printable, .valid = true};
-}
-
-std::size_t utf8_length(std::string_view text) {
-    auto lead = static_cast<unsigned char>(text[0]);
-    std::size_t length = lead < 0x80         ? 1
-                         : lead >> 5 == 0x6  ? 2
-                         : lead >> 4 == 0xe  ? 3
-                         : lead >> 3 == 0x1e ? 4
-                                             : 0;
-    if (length == 0 || length > text.size())
-        return 0;
-    static constexpr std::array<unsigned char, 5> lead_bits = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    static constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800,
-                                                              0x10000}; // longer forms are not valid
-    std::uint32_t code = lead & lead_bits[length];
-    for (std::size_t i = 1; i < length; ++i) {
-        auto byte = static_cast<unsigned char>(text[i]);
-        if (byte >> 6 != 0x2)
-            return 0;
-        code = code << 6 | (byte & 0x3fU);
-    }
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return surrogate || code > 0x10ffff || code < smallest[length] ? 0 : length;
-}
-
-std::string printable(std::string_view text) {
+// The text with each character that is not plain ASCII as `put` writes it.
+template <class Put>
+std::string rewritten(std::string_view text, Put put) {
     std::string out;
     out.reserve(text.size());
-    while (!text.empty()) {
+    for (;;) {
         const auto plain = plain_length(text);
         out += text.substr(0, plain);
         text.remove_prefix(plain);
         if (text.empty())
-            break;
+            return out;
         const auto character = first_character(text);
-        if (character.printable)
-            out += text.substr(0, character.length);
-        else
-            out += '?';
+        put(out, text.substr(0, character.length), character);
         text.remove_prefix(character.length);
     }
-    return out;
+}
+
+} // namespace
+
+bool is_printable(char32_t code) noexcept {
+    const auto* range = std::ranges::upper_bound(unprintable, code, {}, &Range::first);
+    return range == unprintable.begin() || code > std::prev(range)->last;
+}
+
+Character first_character(std::string_view text) {
+    std::size_t end = 0;
+    const auto code = decode_utf8(text, end);
+    if (code == replacement_code && end == 1)
+        return {.length = 1, .code = static_cast<unsigned char>(text[0]), .printable = false, .valid = false};
+    const bool shown = is_printable(code);
+    if (shown && is_with_its_selector(code, text.substr(end)))
+        end += 3;
+    return {.length = end, .code = code, .printable = shown, .valid = true};
+}
+
+std::string printable(std::string_view text) {
+    return rewritten(text, [](std::string& out, std::string_view bytes, const Character& character) {
+        out += character.printable ? bytes : "?";
+    });
 }
 
 std::string printable_lines(std::string_view text) {
@@ -153,50 +129,26 @@ std::string printable_lines(std::string_view text) {
 }
 
 std::string printable_json(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        const auto plain = plain_length(text);
-        out += text.substr(0, plain);
-        text.remove_prefix(plain);
-        if (text.empty())
-            break;
-        const auto character = first_character(text);
+    return rewritten(text, [](std::string& out, std::string_view bytes, const Character& character) {
         if (!character.valid)
-            out += "\xEF\xBF\xBD";
+            out += replacement_character;
         else if (character.printable || character.code < 0x20) // raw ones stand between tokens only
-            out += text.substr(0, character.length);
+            out += bytes;
         else
             append_json_escape(out, character.code);
-        text.remove_prefix(character.length);
-    }
-    return out;
-}
-
-std::string as_utf8(std::string text) {
-    if (is_utf8(text))
-        return text;
-    std::string out;
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t length = utf8_length(rest);
-        out += length == 0 ? std::string_view("\xEF\xBF\xBD") : rest.substr(0, length);
-        rest.remove_prefix(std::max<std::size_t>(length, 1));
-    }
-    return out;
-}
-
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const auto length = utf8_length(text);
-        if (length == 0)
-            return false;
-        text.remove_prefix(length);
-    }
-    return true;
+    });
 }
 
 std::size_t shown_width(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
+}
+
+std::string_view cut_to_width(std::string_view text, std::size_t columns) {
+    std::size_t shown = 0;
+    for (std::size_t at = 0; at < text.size(); ++at)
+        if (starts_character(text[at]) && ++shown > columns)
+            return text.substr(0, at);
+    return text;
 }
 
 } // namespace holdfast::base

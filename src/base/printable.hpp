@@ -28,19 +28,12 @@ struct Character {
 // At the start of `text`, which is not empty.
 Character first_character(std::string_view text);
 
-// For JSON, which is UTF-8: each byte that is none becomes U+FFFD, and all else stays as it is.
-std::string as_utf8(std::string text);
+// Whether a terminal shows this character as it is.
+bool is_printable(char32_t code) noexcept;
 
-// Length of the UTF-8 character at the start of `text`, which is not empty; 0 when there is none.
-std::size_t utf8_length(std::string_view text);
-// Whether all of it is UTF-8.
-bool is_utf8(std::string_view text);
-
-// UTF-8: whether a character begins with this byte, and how many there are. Each counts as one column, which
-// is right for everything but the wide scripts.
-constexpr bool starts_character(char byte) noexcept {
-    return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U;
-}
+// How many columns a text takes: one for each character, which is right for everything but the wide scripts.
 std::size_t shown_width(std::string_view text);
+// As much of it as fits into so many.
+std::string_view cut_to_width(std::string_view text, std::size_t columns);
 
 } // namespace holdfast::base

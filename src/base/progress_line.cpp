@@ -13,16 +13,6 @@ constexpr std::size_t widest_bar = 30;
 constexpr std::size_t enough_bar = 10;
 constexpr std::size_t narrowest_bar = 5;
 
-std::string cut_to(std::string text, std::size_t width) {
-    std::size_t shown = 0;
-    for (std::size_t at = 0; at < text.size(); ++at)
-        if (starts_character(text[at]) && ++shown > width) {
-            text.resize(at);
-            break;
-        }
-    return text;
-}
-
 } // namespace
 
 std::string progress_line(std::string_view what, std::uint64_t done, std::uint64_t total,
@@ -43,7 +33,7 @@ std::string progress_line(std::string_view what, std::uint64_t done, std::uint64
         const auto filled = static_cast<std::size_t>(share * static_cast<double>(width));
         bar = cat("  [", std::string(filled, '#'), std::string(width - filled, '-'), ']');
     }
-    return cut_to(cat(what, bar, percent, after), room);
+    return std::string(cut_to_width(cat(what, bar, percent, after), room));
 }
 
 } // namespace holdfast::base

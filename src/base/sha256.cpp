@@ -1,5 +1,7 @@
 #include "base/sha256.hpp"
 
+#include "base/hex.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -117,13 +119,7 @@ Sha256Digest hmac_sha256(std::string_view key, std::initializer_list<std::string
 }
 
 std::string hex(const Sha256Digest& digest) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out;
-    for (const auto byte : digest) {
-        out += digits[byte >> 4U];
-        out += digits[byte & 15U];
-    }
-    return out;
+    return hex_of(digest);
 }
 
 bool same_secret(std::string_view given, std::string_view secret) noexcept {

@@ -1,23 +1,17 @@
 #include "base/terminal_text.hpp"
 
+#include "base/hex.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace holdfast::base {
 
 namespace {
 
 constexpr std::size_t longest_sgr = 64; // more is no colour
-
-std::string upper_hex(std::uint32_t value, int least_digits) {
-    std::string out;
-    for (; value != 0 || least_digits > 0; value >>= 4, --least_digits)
-        out.insert(out.begin(), "0123456789ABCDEF"[value & 0xfU]);
-    return out;
-}
 
 // Whether `text` may be the beginning of a character whose other bytes have not come yet.
 bool is_cut_character(std::string_view text) {
@@ -28,12 +22,13 @@ bool is_cut_character(std::string_view text) {
 }
 
 void show_as_text(std::string& out, const Character& character) {
-    if (!character.valid)
-        out += cat('<', upper_hex(character.code, 2), '>');
-    else if (character.code < 0x20 || character.code == 0x7f)
+    if (character.valid && (character.code < 0x20 || character.code == 0x7f)) {
         out += cat('^', static_cast<char>(character.code ^ 0x40U));
-    else
-        out += cat("<U+", upper_hex(character.code, 4), '>');
+        return;
+    }
+    out += character.valid ? "<U+" : "<";
+    append_hex(out, character.code, character.valid ? 4 : 2, HexLetters::capital);
+    out += '>';
 }
 
 } // namespace

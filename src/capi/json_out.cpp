@@ -1,39 +1,18 @@
 #include "capi/json_out.hpp"
 
-#include "json/json_fields.hpp"
+#include "capi/support.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::capi {
 
-json::array to_array(const std::vector<Leftover>& leftovers) {
-    json::array out;
-    for (const Leftover& leftover : leftovers)
-        out.push_back({{"pid", leftover.pid}, {"command", leftover.command}});
-    return out;
+std::string text_of(const json::value& value) {
+    return json::to_text(value, {.bytes = json::Bytes::as_utf8});
 }
 
-json::object to_object(const SlotInfo& info) {
-    json::object out;
-    out["name"] = info.name;
-    out["state"] = name_of(info.state);
-    out["pid"] = info.owner_pid != 0 ? json::value(info.owner_pid) : json::value(nullptr);
-    out["other_namespace"] = info.owner_in_other_namespace;
-    out["stopped"] = info.owner_stopped;
-    out["epoch"] = info.epoch;
-    out["leftovers"] = to_array(info.leftovers);
-    out["current"] = info.record_is_current;
-    if (!info.has_record)
-        return out;
-    out["phase"] = name_of(info.phase);
-    out["status"] = info.status;
-    out["progress"] = {
-        {"done", info.progress_done}, {"total", info.progress_total}, {"age_ms", info.progress_age.count()}};
-    out["age_ms"] = info.age.count();
-    out["since_unix_ms"] = info.since_unix_ms;
-    out["argv"] = json::to_array(info.argv);
-    out["address"] = info.address;
-    out["session"] = info.session;
-    out["version"] = info.version;
-    return out;
+hf_error give(const json::value& value, char** json) {
+    if (json != nullptr)
+        *json = copy_out(text_of(value));
+    return HF_OK;
 }
 
 json::object to_object(const HelperStatus& status) {

@@ -1,9 +1,9 @@
 // The registry of a host's own helpers, and the parent watch, for C.
-#include "base/printable.hpp"
 #include "capi/border.h"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
 #include "holdfast/parent_watch.hpp"
+#include "slot/slot_json.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;
@@ -28,23 +28,6 @@ Result<ProcessNotes> read_notes(const hf_options* options) {
     if (auto understood = read.finish(); !understood)
         return std::unexpected(understood.error());
     return notes;
-}
-
-Result<StopOptions> read_stop(const hf_options* options) {
-    StopOptions how;
-    OptionReader read(options);
-    read.millis("grace", how.grace);
-    read.millis("patience", how.patience);
-    read.flag("now", how.now);
-    if (auto understood = read.finish(); !understood)
-        return std::unexpected(understood.error());
-    return how;
-}
-
-hf_error give(const boost::json::value& value, char** json) {
-    if (json != nullptr)
-        *json = copy_out(base::as_utf8(boost::json::serialize(value)));
-    return HF_OK;
 }
 
 hf_error give_entry(const Result<Registered>& entry, char** json) {
@@ -139,9 +122,9 @@ hf_error hf_registry_end(hf_registry* registry, const char* what, const char* va
                                           : registry->registry.end_all(*how);
         if (!report)
             return failed(report.error());
-        return give(boost::json::object{{"ended", to_array(report->ended)},
-                                        {"survivors", to_array(report->survivors)}},
-                    json);
+        return give(
+            json::object{{"ended", to_array(report->ended)}, {"survivors", slot::json_of(report->survivors)}},
+            json);
     });
 }
 
@@ -161,7 +144,7 @@ hf_error hf_registry_after_restart(hf_registry* registry, const char* policy, hf
                 return word == "adopt" ? AfterRestart::adopt : AfterRestart::reap;
             if (word == "leave" || decide == nullptr)
                 return AfterRestart::leave;
-            const int answer = border_decide(decide, user, boost::json::serialize(to_object(entry)).c_str());
+            const int answer = border_decide(decide, user, text_of(to_object(entry)).c_str());
             return answer == 0 ? AfterRestart::adopt : answer == 1 ? AfterRestart::reap : AfterRestart::leave;
         };
         if (!word.empty() && word != "adopt" && word != "reap" && word != "leave")
@@ -169,11 +152,11 @@ hf_error hf_registry_after_restart(hf_registry* registry, const char* policy, hf
         auto report = registry->registry.adopt_or_reap_after_restart(holdfast::RestartPolicy(judge), *how);
         if (!report)
             return failed(report.error());
-        return give(boost::json::object{{"adopted", to_array(report->adopted)},
-                                        {"ended", to_array(report->ended)},
-                                        {"finished", to_array(report->finished)},
-                                        {"left", to_array(report->left)},
-                                        {"survivors", to_array(report->survivors)}},
+        return give(json::object{{"adopted", to_array(report->adopted)},
+                                 {"ended", to_array(report->ended)},
+                                 {"finished", to_array(report->finished)},
+                                 {"left", to_array(report->left)},
+                                 {"survivors", slot::json_of(report->survivors)}},
                     json);
     });
 }

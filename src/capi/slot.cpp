@@ -1,7 +1,7 @@
 // Slots for C.
-#include "base/printable.hpp"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
+#include "slot/slot_json.hpp"
 
 using namespace holdfast;
 using namespace holdfast::capi;
@@ -58,8 +58,7 @@ hf_error hf_slot_acquire(const hf_options* options, hf_slot** out, char** attach
                 *attached = nullptr;
             return HF_OK;
         }
-        if (attached != nullptr)
-            *attached = copy_out(base::as_utf8(boost::json::serialize(to_object(got->attached_to))));
+        (void)give(slot::json_of(got->attached_to), attached);
         *out = nullptr;
         return HF_OK;
     });
@@ -119,8 +118,7 @@ hf_error hf_slot_query(const char* directory, const char* name, char** json) {
         auto info = query(location_of(directory, name));
         if (!info)
             return failed(info.error());
-        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(*info))));
-        return HF_OK;
+        return give(slot::json_of(*info), json);
     });
 }
 
@@ -129,24 +127,19 @@ hf_error hf_slot_list(const char* directory, char** json) {
         auto all = list_slots(std::string(view(directory)));
         if (!all)
             return failed(all.error());
-        boost::json::array out;
+        json::array out;
         for (const SlotInfo& info : *all)
-            out.push_back(to_object(info));
-        *json = copy_out(base::as_utf8(boost::json::serialize(out)));
-        return HF_OK;
+            out.push_back(slot::json_of(info));
+        return give(out, json);
     });
 }
 
 hf_error hf_slot_stop(const char* directory, const char* name, const hf_options* options, int* was_running) {
     return guarded([&] {
-        StopOptions how;
-        OptionReader read(options);
-        read.millis("grace", how.grace);
-        read.millis("patience", how.patience);
-        read.flag("now", how.now);
-        if (auto understood = read.finish(); !understood)
-            return failed(understood.error());
-        auto stopped = stop_slot(location_of(directory, name), how);
+        const auto how = read_stop(options);
+        if (!how)
+            return failed(how.error());
+        auto stopped = stop_slot(location_of(directory, name), *how);
         if (!stopped)
             return failed(stopped.error());
         if (was_running != nullptr)
@@ -165,8 +158,7 @@ hf_error hf_slot_wait(const char* directory, const char* name, const char* what,
                              timeout(timeout_ms), cancel_fd);
         if (!info)
             return failed(info.error());
-        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(*info))));
-        return HF_OK;
+        return give(slot::json_of(*info), json);
     });
 }
 

@@ -1,5 +1,4 @@
 // Supervisor and holds for C.
-#include "base/printable.hpp"
 #include "capi/handles.hpp"
 #include "capi/json_out.hpp"
 #include "capi/support.hpp"
@@ -101,14 +100,13 @@ hf_error hf_supervisor_shutdown(hf_supervisor* supervisor, int64_t timeout_ms) {
 
 hf_error hf_supervisor_status(hf_supervisor* supervisor, char** json) {
     return guarded([&] {
-        boost::json::array out;
+        json::array out;
         for (const auto& [key, status] : supervisor->supervisor.status()) {
-            boost::json::object one = to_object(status);
+            json::object one = to_object(status);
             one["key"] = key;
             out.push_back(std::move(one));
         }
-        *json = copy_out(base::as_utf8(boost::json::serialize(out)));
-        return HF_OK;
+        return give(out, json);
     });
 }
 
@@ -138,10 +136,7 @@ hf_error hf_hold_wait_ready(hf_hold* hold, int64_t timeout_ms, uint64_t* generat
 }
 
 hf_error hf_hold_status(hf_hold* hold, char** json) {
-    return guarded([&] {
-        *json = copy_out(base::as_utf8(boost::json::serialize(to_object(hold->hold.status()))));
-        return HF_OK;
-    });
+    return guarded([&] { return give(to_object(hold->hold.status()), json); });
 }
 
 hf_error hf_hold_replace(hf_hold* hold, uint64_t seen, int64_t timeout_ms, uint64_t* generation) {

@@ -130,6 +130,17 @@ Result<void> OptionReader::finish() const {
     return {};
 }
 
+Result<StopOptions> read_stop(const hf_options* options) {
+    StopOptions how;
+    OptionReader read(options);
+    read.millis("grace", how.grace);
+    read.millis("patience", how.patience);
+    read.flag("now", how.now);
+    if (auto understood = read.finish(); !understood)
+        return std::unexpected(understood.error());
+    return how;
+}
+
 } // namespace holdfast::capi
 
 using namespace holdfast;

@@ -5,6 +5,7 @@
 #include "capi/border.h"
 #include "holdfast.h"
 #include "holdfast/result.hpp"
+#include "holdfast/slot.hpp"
 #include "holdfast/values.hpp"
 
 #include <chrono>
@@ -121,5 +122,8 @@ private:
     std::map<std::string, std::string_view, std::less<>> known_; // and the kind that each takes
     std::string complaint_;
 };
+
+// The options of every function that stops or ends something.
+Result<StopOptions> read_stop(const hf_options* options);
 
 } // namespace holdfast::capi

@@ -1,5 +1,6 @@
 #include "database/database.hpp"
 
+#include "base/hex.hpp"
 #include "base/text.hpp"
 
 #include <sqlite3.h>
@@ -14,14 +15,13 @@ namespace {
 
 // As SQLite takes it: everything that could mean something in an address is written as its number.
 std::string still_uri(const std::string& path) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string uri = "file:";
     for (const char c : path) {
         const auto byte = static_cast<unsigned char>(c);
         if (std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_')
             uri += c;
         else
-            uri += cat('%', digits[byte >> 4U], digits[byte & 15U]);
+            uri += cat('%', base::hex_digit(byte >> 4U), base::hex_digit(byte));
     }
     return uri + "?immutable=1";
 }

@@ -43,7 +43,7 @@ struct Report {
 Result<Report> examine(const ExamineOptions& options);
 
 struct ReapOptions {
-    bool yes = false;                           // otherwise a dry run: says what would be ended
+    bool yes = false;                         // otherwise a dry run: says what would be ended
     base::Millis grace = core::default_grace; // between TERM and KILL
     // Called between the holding of the proven ones and the second proof; for tests that let the world change
     // there.

@@ -1,5 +1,5 @@
 #include "doctor/doctor.hpp"
-#include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::doctor {
 
@@ -84,7 +84,7 @@ std::string to_json(const Report& report) {
     out["totals"] = json::object{{"proven", proven.to_object()},
                                  {"suspected", suspected.to_object()},
                                  {"reapable", reapable.to_object()}};
-    return json::serialize(out);
+    return json::to_text(out);
 }
 
 std::string to_json(const ReapReport& report) {
@@ -103,7 +103,7 @@ std::string to_json(const ReapReport& report) {
     out["complete"] = report.complete();
     out["processes"] = std::move(processes);
     out["suspected_left_alone"] = report.suspected_left_alone;
-    return json::serialize(out);
+    return json::to_text(out);
 }
 
 } // namespace holdfast::doctor

@@ -11,7 +11,6 @@
 #include "sys/tcp_sockets.hpp"
 #include "sys/unix_sockets.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -102,7 +101,7 @@ void read_more(ProcessFacts& process, const ProcessFacts* parent) {
     bool moved = parent && process.session != parent->session;
     std::string base = base::cat("/proc/", process.pid());
     if (moved || is_channel(process.input))
-        process.unit = core::unit_of_cgroup(sys::read_small_file(base + "/cgroup", 65536).value_or(""));
+        process.unit = core::unit_of_cgroup(sys::read_cgroups(process.pid()));
     if (moved)
         process.mark = sys::read_environment_variable(process.pid(), ending::mark_variable).value_or("");
 }
@@ -168,12 +167,6 @@ void look_again(ProcessFacts& process, const Units& units) {
     process.activity.measured = true;
 }
 
-void pass_time(std::chrono::milliseconds duration) {
-    // A rate needs time to pass; there is no event to wait for.
-    for (sys::Deadline end = sys::Deadline::in(duration); !end.passed();)
-        ::poll(nullptr, 0, end.poll_timeout());
-}
-
 // The kernel's list of connections can be long: it is read when one of those who matter has such a socket.
 void name_quiet_connections(base::Snapshot& snapshot, const std::unordered_set<int>& suspects) {
     std::optional<std::unordered_set<std::uint64_t>> quiet;
@@ -236,7 +229,7 @@ void measure_activity(base::Snapshot& snapshot, const std::unordered_set<int>& p
             process.wait_ms = times.waited_ns / ns_per_ms;
         }
     std::int64_t began = sys::boottime_ms();
-    pass_time(window);
+    sys::pass_time(window);
     std::vector<ProcessFacts*> slow;
     for (ProcessFacts& process : snapshot.processes) {
         if (!pids.contains(process.pid()))
@@ -250,13 +243,14 @@ void measure_activity(base::Snapshot& snapshot, const std::unordered_set<int>& p
     sys::Deadline sleeps_by = sys::Deadline::in(longest_turn);
     for (ProcessFacts& process : snapshot.processes)
         while (process.activity.runnable && !sleeps_by.passed()) {
-            pass_time(std::chrono::milliseconds(5));
+            sys::pass_time(
+                std::chrono::milliseconds(5)); // the kernel tells nobody when a thread falls asleep
             look_again(process, units);
         }
     snapshot.window_ms = static_cast<std::uint64_t>(sys::boottime_ms() - began);
     sys::Deadline patience = sys::Deadline::at(began + zombie_patience.count());
     while (!slow.empty() && !patience.passed()) {
-        pass_time(std::chrono::milliseconds(100));
+        sys::pass_time(std::chrono::milliseconds(100)); // nor when an init collects a zombie
         std::erase_if(slow, [&](ProcessFacts* process) {
             look_again(*process, units);
             return !process->activity.measured;

@@ -40,8 +40,7 @@ Result<void> check_named_host() {
 bool taken_in_by_systemd(pid_t parent) {
     auto stat = sys::read_stat(parent);
     return stat && stat->comm == "systemd" &&
-           core::is_started_by_others(
-               core::unit_of_cgroup(sys::read_small_file("/proc/self/cgroup", 65536).value_or("")));
+           core::is_started_by_others(core::unit_of_cgroup(sys::read_cgroups(::getpid())));
 }
 
 } // namespace

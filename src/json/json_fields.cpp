@@ -2,18 +2,6 @@
 
 namespace holdfast::json {
 
-std::optional<json::object> parse_object(std::string_view text, const json::storage_ptr& memory) {
-    boost::system::error_code error;
-    json::parse_options options;
-    options.max_depth = 16;
-    options.allow_invalid_utf8 =
-        true; // a command line may carry any bytes, and its record must stay readable
-    json::value value = json::parse({text.data(), text.size()}, error, memory, options);
-    if (error || !value.is_object())
-        return std::nullopt;
-    return std::move(value.get_object());
-}
-
 std::string text_field(const json::object& object, std::string_view key) {
     const json::value* value = object.if_contains({key.data(), key.size()});
     if (!value || !value->is_string())
@@ -56,14 +44,6 @@ std::vector<std::string> texts_field(const json::object& object, std::string_vie
 const json::object* object_field(const json::object& object, std::string_view key) {
     const json::value* value = object.if_contains({key.data(), key.size()});
     return value ? value->if_object() : nullptr;
-}
-
-json::array to_array(const std::vector<std::string>& texts) {
-    json::array out;
-    out.reserve(texts.size());
-    for (const std::string& text : texts)
-        out.emplace_back(text);
-    return out;
 }
 
 } // namespace holdfast::json

@@ -1,5 +1,7 @@
 #include "json/json_scan.hpp"
 
+#include "base/hex.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -17,9 +19,6 @@ bool is_blank(char c) {
 }
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-bool is_hex(char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 std::size_t skip_blanks(std::string_view text, std::size_t at) {
@@ -61,7 +60,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
         at += 2;
         if (escape == 'u') {
             for (int i = 0; i < 4; ++i, ++at)
-                if (at >= text.size() || !is_hex(text[at]))
+                if (at >= text.size() || base::hex_value(text[at]) < 0)
                     return npos;
         } else if (std::string_view("\"\\/bfnrt").find(escape) == npos) {
             return npos;

@@ -1,14 +1,12 @@
-// JSON as text: enough to find the members of a message, to be sure that a piece of text is one well-formed
-// value, and to write strings. Nothing is built in memory: routing needs ids and names, while parameters and
-// results go through untouched.
+// JSON as text: the one scanner. It finds the members of a message, and whether a piece of text is one
+// well-formed value. Nothing is built in memory: routing needs ids and names, while parameters and results go
+// through untouched, and who only scans links no parser.
 //
 // The grammar is RFC 8259 to the letter. A value that is nested deeper than `max_depth` is told apart from
-// one that is no JSON: whoever asked for it can be told so. Encoding is a separate question (is_utf8).
+// one that is no JSON: whoever asked for it can be told so. Encoding is a separate question (base::is_utf8).
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace holdfast::json {
@@ -27,8 +25,6 @@ std::size_t end_of_value(std::string_view text, std::size_t at) noexcept;
 
 // Is the whole text one value, with nothing but blanks around it?
 bool is_json(std::string_view text) noexcept;
-
-bool is_utf8(std::string_view text) noexcept;
 
 // Goes through the members of an object in their order. The views point into the text.
 //
@@ -57,12 +53,5 @@ private:
     State state_ = State::first;
     bool too_deep_ = false;
 };
-
-// The JSON string literal of a text, quotes included. Bytes that are not UTF-8 become U+FFFD.
-std::string quote(std::string_view text);
-void append_quoted(std::string& out, std::string_view text);
-
-// The text of a JSON string literal; nothing when it is not one. A lone surrogate becomes U+FFFD.
-std::optional<std::string> unquote(std::string_view literal);
 
 } // namespace holdfast::json

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
+#include "sys/pipes.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -31,11 +32,11 @@ Result<LogCopy> LogCopy::open(const std::string& path, const std::string& id) {
         return sys::fail_sys(base::cat("open the log ", path));
     sys::own_rights(out.file_.get(), file);
     out.size_ = static_cast<std::uint64_t>(file.st_size);
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-        return sys::fail_sys("create a pipe");
-    out.reading_ = sys::Fd(ends[0]);
-    out.writing_ = sys::Fd(ends[1]);
+    auto pipe = sys::make_pipe();
+    if (!pipe)
+        return std::unexpected(std::move(pipe.error()));
+    out.reading_ = std::move(pipe->reading);
+    out.writing_ = std::move(pipe->writing);
     ::fcntl(out.reading_.get(), F_SETFL, O_NONBLOCK);
     out.host_ = sys::Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
     out.to_host_.emplace(sys::NonBlockingOut(out.host_.get()), host_buffer);

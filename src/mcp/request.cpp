@@ -1,6 +1,6 @@
 #include "mcp/request.hpp"
 
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::mcp {
 
@@ -32,7 +32,7 @@ void Request::answer_cacheable(json::object result, std::int64_t ttl_ms) {
 }
 
 void Request::refuse(int code, std::string_view message, json::object data) {
-    responder.error_text(rpc::write_error_object(code, message, data.empty() ? "" : json::serialize(data)));
+    responder.error_text(rpc::write_error_object(code, message, data.empty() ? "" : json::to_text(data)));
 }
 
 json::object Request::text_result(std::string_view text) {

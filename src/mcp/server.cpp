@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <array>
 
@@ -139,7 +139,7 @@ void Server::listen(Request request) {
         rpc::write_notification("notifications/subscriptions/acknowledged",
                                 cat(R"({"_meta":)", subscription, R"(},"notifications":{}})")));
     request.answer_text(cat(R"({"resultType":"complete","_meta":)", subscription, ",\"", server_key,
-                            "\":", json::json_text(server_info(request.server)), "}}"));
+                            "\":", json::to_text(server_info(request.server)), "}}"));
 }
 
 // Every list here is one page, so no cursor was ever given out.

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +53,7 @@ std::optional<std::string> wrong(const json::object& arguments, const json::obje
             return cat(std::string_view(member.key()), " must be a list of strings");
         if (const auto* words = rules.if_contains("enum");
             words != nullptr && std::ranges::find(words->get_array(), value) == words->get_array().end())
-            return cat(std::string_view(member.key()), " must be one of ", json::serialize(*words));
+            return cat(std::string_view(member.key()), " must be one of ", json::to_text(*words));
     }
     return std::nullopt;
 }

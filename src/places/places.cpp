@@ -7,6 +7,8 @@ namespace holdfast::places {
 
 namespace {
 
+constexpr std::string_view default_profile = "default";
+
 // An absolute path from the environment, or nothing when unset or empty.
 Result<std::optional<std::string>> path_from(const Lookup& environment, const char* name) {
     auto value = environment(name);
@@ -68,6 +70,9 @@ Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::stri
             out.config =
                 *config ? base::cat(**config, "/holdfast") : base::cat(**user_home, "/.config/holdfast");
     }
+    if (!out.state.empty())
+        out.memory =
+            *home && profile == default_profile ? base::cat(**home, "/memory") : out.state + "/memory";
     out.slots = run + "/slots";
     out.helpers = run + "/helpers";
     out.events = out.state;

@@ -17,6 +17,7 @@ struct Places {
     std::string slots;   // locks and records of slots
     std::string helpers; // locks and records of helpers, under fresh ids
     std::string state;   // helper logs, memory; kept over reboots. Empty when the user has no home
+    std::string memory;  // home of the memory; empty when the user has no home
     std::string events;  // event log: the state, or the runtime directory when nothing can be stored there
     std::string config;  // empty when the user has no home
     bool runtime_is_fallback = false; // XDG_RUNTIME_DIR was not set
@@ -30,9 +31,10 @@ struct Places {
 };
 
 // $XDG_RUNTIME_DIR/holdfast/PROFILE (or /tmp/holdfast-UID/PROFILE), $XDG_STATE_HOME/holdfast/PROFILE,
-// $XDG_CONFIG_HOME/holdfast; HOLDFAST_HOME moves all three below itself (run/, state/, config/).
-// `home_of_user` is asked when HOME is needed and not set; with no answer there is no state.
-// Errors: a bad profile name, a relative path in one of those variables.
+// $XDG_CONFIG_HOME/holdfast; HOLDFAST_HOME moves all three below itself (run/, state/, config/). The memory
+// is below the state, and that of the default profile directly below HOLDFAST_HOME. `home_of_user` is asked
+// when HOME is needed and not set; with no answer there is no state. Errors: a bad profile name, a relative
+// path in one of those variables.
 Result<Places> resolve_places(const Lookup& environment, unsigned uid, std::string_view profile,
                               const HomeOfUser& home_of_user);
 

@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "sys/errors.hpp"
+#include "sys/own_program.hpp"
 #include "sys/user_home.hpp"
 
 #include <fcntl.h>
@@ -44,6 +45,25 @@ Result<places::Places> places_of_user(std::string_view profile) {
         places->store_nothing(
             base::cat("the directory ", places->state, " cannot be written: ", sys::describe_errno(error)));
     return places;
+}
+
+Result<std::string> memory_home_of_user(std::string_view profile, const std::string& given) {
+    std::string home;
+    if (given.empty()) {
+        const auto places = places_of_user(profile);
+        if (!places)
+            return std::unexpected(places.error());
+        if (places->memory.empty()) // one that may only be read is somebody's all the same
+            return std::unexpected(places->check_store("a memory").error());
+        home = places->memory;
+    } else if (auto full = sys::absolute_path(given)) {
+        home = std::move(*full);
+    } else {
+        return full;
+    }
+    while (home.size() > 1 && home.ends_with('/'))
+        home.pop_back();
+    return home;
 }
 
 std::string home_directory() {

@@ -1,7 +1,7 @@
 #include "records/helper_facts.hpp"
 
 #include "json/json_fields.hpp"
-#include "json/json_writer.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::records {
 
@@ -13,14 +13,14 @@ int pid_field(const json::object& object, std::string_view key) {
     return pid > 0 && pid <= largest_pid ? static_cast<int>(pid) : 0;
 }
 
-void write_identity(json::JsonWriter& out, std::string_view key, const base::Identity& identity) {
+void write_identity(json::Writer& out, std::string_view key, const base::Identity& identity) {
     out.open(key);
     write_fields(out, identity);
     out.close();
 }
 } // namespace
 
-void write_fields(json::JsonWriter& out, const base::Identity& identity) {
+void write_fields(json::Writer& out, const base::Identity& identity) {
     out.field("boot_id", identity.boot_id);
     out.field("pid_ns", identity.pid_ns);
     out.field("pid", identity.pid);
@@ -40,7 +40,7 @@ base::Identity identity_from(const json::object& object) {
     return out;
 }
 
-void write_fields(json::JsonWriter& out, const base::HelperFacts& facts) {
+void write_fields(json::Writer& out, const base::HelperFacts& facts) {
     out.field("label", facts.label);
     write_identity(out, "process", facts.helper);
     write_identity(out, "keeper", facts.keeper);

@@ -2,6 +2,8 @@
 
 #include "base/text.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -58,7 +60,7 @@ std::string json_pid_file(int pid, std::uint64_t start_ticks, const std::vector<
     out["kind"] = json::string(kind);
     out["argv"] = json::to_array(argv);
     out["start_time"] = start_ticks;
-    return json::serialize(out) + "\n";
+    return json::to_text(out) + "\n";
 }
 
 PidFileProof judge_pid_file(const PidFileEntry& entry, std::uint64_t start_ticks, double start_unix) {

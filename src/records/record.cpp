@@ -1,17 +1,18 @@
 #include "records/record.hpp"
 
 #include "records/helper_facts.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "base/phase.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_writer.hpp"
 
 #include <array>
 
 namespace holdfast::records {
 
 std::string to_json(const base::Record& record) {
-    json::JsonWriter out;
+    json::Writer out;
     out.open();
     out.field("written", record.written);
     out.field("schema", record_schema);
@@ -51,7 +52,7 @@ std::optional<base::Record> record_from_json(std::string_view text) {
     // A tree that is thrown away at once: its hundred small pieces come from one block on the stack.
     std::array<unsigned char, 8192> block;
     json::monotonic_resource memory(block.data(), block.size());
-    auto object = json::parse_object(text, &memory);
+    auto object = json::parse_object(text, json::record_limits, &memory);
     if (!object || json::integer_field(*object, "schema") != record_schema)
         return std::nullopt;
     auto phase = base::phase_named(json::text_field(*object, "phase"));

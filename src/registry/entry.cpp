@@ -7,6 +7,7 @@
 #include "slot/ownership.hpp"
 #include "sys/directories.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 
 #include <cerrno>
 

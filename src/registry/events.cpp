@@ -1,6 +1,5 @@
 #include "registry/events.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
@@ -9,6 +8,8 @@
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -34,7 +35,7 @@ std::string to_json_line(const Event& event) {
         out["reason"] = event.reason;
     if (event.status)
         out["status"] = *event.status;
-    return base::as_utf8(json::serialize(out)) + "\n";
+    return json::to_text(out, {.bytes = json::Bytes::as_utf8}) + "\n";
 }
 
 std::optional<Event> event_from_line(std::string_view line) {

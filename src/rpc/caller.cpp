@@ -1,5 +1,8 @@
 #include "rpc/caller.hpp"
 
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
+
 #include <utility>
 
 namespace holdfast::rpc {
@@ -15,13 +18,9 @@ PeerOptions options_of(std::size_t max_message) {
 
 // Deeper than the messages of a server may be: what it was told comes back wrapped.
 Result<json::value> parse_body(std::string_view text) {
-    boost::system::error_code failed;
-    json::parse_options options;
-    options.max_depth = 250;
-    options.allow_invalid_utf8 = true;
-    auto value = json::parse({text.data(), text.size()}, failed, {}, options);
-    if (failed)
-        return fail(Errc::protocol, "the answer cannot be read: " + failed.message());
+    auto value = json::parse(text, {.depth = 250, .strings = json::Strings::any_bytes});
+    if (!value)
+        return fail(Errc::protocol, "the answer cannot be read: " + value.error().message);
     return value;
 }
 
@@ -36,7 +35,7 @@ Caller::Caller(std::size_t max_message)
     : peer_(options_of(max_message), 0, registrations_, *this) {}
 
 Result<CallId> Caller::ask(std::string_view method, const json::object& params) {
-    auto call = peer_.call(0, method, json::serialize(params), base::never, 0);
+    auto call = peer_.call(0, method, json::to_text(params), base::never, 0);
     if (call)
         calls_[*call];
     return call;

@@ -2,7 +2,7 @@
 
 #include "base/text.hpp"
 #include "rpc/message_ids.hpp"
-#include "json/json_surrogates.hpp"
+#include "json/json_parse.hpp"
 
 #include <utility>
 
@@ -67,20 +67,19 @@ Dispatcher::Dispatcher(Handlers& handlers, const Dialect& dialect, ServerLimits 
 void Dispatcher::handle(const std::shared_ptr<Connection>& connection, std::string_view line,
                         base::Moment now) {
     Incoming incoming{.connection = connection, .text = line, .now = now, .line_bytes = line.size()};
-    boost::system::error_code failed;
-    auto message = json::parse_mended(line, failed, limits_.depth);
-    if (failed) {
+    auto message = json::parse(line, {.depth = limits_.depth, .half_pairs = json::HalfPairs::replaced});
+    if (!message) {
         // Too deep, and otherwise JSON: there may be an id, whose sender waits for an answer.
-        if (failed == json::error::too_deep)
+        if (message.error().code == Errc::overflow)
             incoming.raw_id = rpc::raw_id_of(line);
         if (incoming.raw_id != "null")
             return refuse(incoming, {Fault::too_deep, invalid_request, "the request is nested too deep"});
-        return refuse(incoming, {Fault::not_json, parse_error, cat("not JSON: ", failed.message())});
+        return refuse(incoming, {Fault::not_json, parse_error, cat("not JSON: ", message.error().message)});
     }
-    if (message.is_array())
-        return handle_batch(connection, std::move(message.get_array()), line, now);
+    if (message->is_array())
+        return handle_batch(connection, std::move(message->get_array()), line, now);
     incoming.raw_id = raw_id_of(line);
-    handle_message(std::move(incoming), std::move(message));
+    handle_message(std::move(incoming), std::move(*message));
 }
 
 void Dispatcher::refuse_oversize(const std::shared_ptr<Connection>& connection, std::size_t limit) {

@@ -1,8 +1,10 @@
 #include "rpc/message.hpp"
 
+#include "base/utf8.hpp"
 #include "json/json_scan.hpp"
 
 #include "base/text.hpp"
+#include "json/json_string.hpp"
 
 #include <charconv>
 
@@ -49,7 +51,7 @@ std::string_view Message::method_name(std::string& storage) const {
 }
 
 Message classify(std::string_view text, Bytes bytes) noexcept {
-    if (bytes == Bytes::utf8 && !json::is_utf8(text))
+    if (bytes == Bytes::utf8 && !base::is_utf8(text))
         return noise("not UTF-8");
     Message message;
     bool version = false;
@@ -143,7 +145,7 @@ std::string write_request(std::string_view raw_id, std::string_view method, std:
     out += R"("id":)";
     out += raw_id;
     out += R"(,"method":)";
-    json::append_quoted(out, method);
+    json::append_string(out, method, json::Bytes::as_utf8);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -155,7 +157,7 @@ std::string write_request(std::string_view raw_id, std::string_view method, std:
 std::string write_notification(std::string_view method, std::string_view params) {
     std::string out{preamble};
     out += R"("method":)";
-    json::append_quoted(out, method);
+    json::append_string(out, method, json::Bytes::as_utf8);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;
@@ -174,7 +176,7 @@ std::string write_error(std::string_view raw_id, int code, std::string_view mess
 
 std::string write_error_object(int code, std::string_view message, std::string_view data) {
     std::string out = base::cat(R"({"code":)", code, R"(,"message":)");
-    json::append_quoted(out, message);
+    json::append_string(out, message, json::Bytes::as_utf8);
     if (!data.empty())
         out += base::cat(R"(,"data":)", data);
     return out + '}';

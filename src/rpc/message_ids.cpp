@@ -3,6 +3,7 @@
 #include "json/json_scan.hpp"
 
 #include "base/text.hpp"
+#include "json/json_string.hpp"
 
 namespace holdfast::rpc {
 

@@ -1,6 +1,7 @@
 // The calling side: calls, notifications, cancellation, deadlines, and what is written when.
 #include "rpc/peer.hpp"
 
+#include "base/utf8.hpp"
 #include "json/json_scan.hpp"
 
 #include "base/text.hpp"
@@ -31,7 +32,7 @@ Result<std::string_view> Peer::checked_params(std::string_view params) {
     if (json::extent_of_value(params, first).too_deep)
         return fail(Errc::invalid_argument, base::cat("params may be nested ", json::max_depth,
                                                       " levels deep, and these are deeper"));
-    if ((params[first] != '{' && params[first] != '[') || !json::is_json(params) || !json::is_utf8(params))
+    if ((params[first] != '{' && params[first] != '[') || !json::is_json(params) || !base::is_utf8(params))
         return fail(Errc::invalid_argument, "params must be JSON text of an object or a list");
     return params;
 }

@@ -1,4 +1,5 @@
 // The receiving side: what the helper writes, and the requests it makes.
+#include "base/utf8.hpp"
 #include "rpc/peer.hpp"
 #include "json/json_scan.hpp"
 
@@ -237,7 +238,7 @@ Result<void> Peer::reply(HoldTag hold, RequestId request, std::string_view resul
     const auto at = owned_request(hold, request);
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
-    if (!json::is_json(result) || !json::is_utf8(result))
+    if (!json::is_json(result) || !base::is_utf8(result))
         return fail(Errc::invalid_argument, not_json("a result", result));
     const bool sent = send_answer(write_result(at->second.raw_id, result));
     end_request(request);
@@ -251,7 +252,7 @@ Result<void> Peer::reply_error(HoldTag hold, RequestId request, int code, std::s
     const auto at = owned_request(hold, request);
     if (at == requests_.end())
         return fail(Errc::not_found, "this request is over, or somebody else answers it now");
-    if (!data.empty() && (!json::is_json(data) || !json::is_utf8(data)))
+    if (!data.empty() && (!json::is_json(data) || !base::is_utf8(data)))
         return fail(Errc::invalid_argument, not_json("error data", data));
     const bool sent = send_answer(write_error(at->second.raw_id, code, message, data));
     end_request(request);

@@ -1,7 +1,7 @@
 #include "rpc/responder.hpp"
 
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <utility>
 
@@ -9,14 +9,14 @@ namespace holdfast::rpc {
 
 std::string Reply::text() const {
     const auto* text = std::get_if<std::string>(&body);
-    return text != nullptr ? *text : json::json_text(std::get<json::value>(body));
+    return text != nullptr ? *text : json::to_text(std::get<json::value>(body));
 }
 
 json::value Reply::value() && {
     if (auto* value = std::get_if<json::value>(&body))
         return std::move(*value);
-    boost::system::error_code broken;
-    return json::parse_mended(std::get<std::string>(body), broken);
+    return json::parse(std::get<std::string>(body), {.half_pairs = json::HalfPairs::replaced})
+        .value_or(nullptr);
 }
 
 std::string write_reply(std::string_view raw_id, const Reply& reply) {

@@ -41,7 +41,7 @@ struct Candidate {
 };
 
 std::optional<Tie> tie_between(pid_t pid, const sys::ProcStat& stat, const LostTree& tree) {
-    const std::string cgroup = sys::read_small_file(base::cat("/proc/", pid, "/cgroup"), 65536).value_or("");
+    const std::string cgroup = sys::read_cgroups(pid);
     if (cgroup.find(base::cat("/holdfast-", tree.id)) != std::string::npos)
         return Tie::cgroup;
     // The command leads a process group of its own. The kernel gives that number to no other while the group

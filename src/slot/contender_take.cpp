@@ -6,6 +6,7 @@
 #include "slot/ownership.hpp"
 #include "slot/sight.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 #include "sys/whole_file.hpp"
 
 namespace holdfast::slot {

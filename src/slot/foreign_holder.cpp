@@ -58,7 +58,8 @@ Result<std::optional<ForeignHolder>> find_foreign_holder(const std::string& pid_
     std::string command = sys::join_command(words);
     if (!stat || process->ended())
         return std::nullopt;
-    auto proof = records::judge_pid_file(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks));
+    auto proof =
+        records::judge_pid_file(*entry, stat->start_ticks, sys::start_unix_seconds(stat->start_ticks));
     if (proof == records::PidFileProof::recycled)
         return std::nullopt;
     const bool same_start = proof == records::PidFileProof::proven;

@@ -21,8 +21,9 @@ std::optional<PidFileNamed> named_by_pid_file(const std::string& path) {
     if (!process || process->ended())
         return std::nullopt;
     auto stat = sys::read_stat(entry->pid);
-    if (!stat || !records::may_have_written(*entry, stat->start_ticks, start_unix_seconds(stat->start_ticks),
-                                            static_cast<double>(file.st_mtim.tv_sec)))
+    if (!stat ||
+        !records::may_have_written(*entry, stat->start_ticks, sys::start_unix_seconds(stat->start_ticks),
+                                   static_cast<double>(file.st_mtim.tv_sec)))
         return std::nullopt;
     return PidFileNamed{
         .pid = entry->pid,

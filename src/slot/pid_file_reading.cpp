@@ -3,9 +3,6 @@
 #include "sys/proc.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 namespace holdfast::slot {
 
@@ -24,13 +21,6 @@ std::optional<std::string> read_pid_file_text(const std::string& path) {
 std::optional<records::PidFileEntry> read_pid_file(const std::string& path) {
     auto text = read_pid_file_text(path);
     return text ? records::parse_pid_file(*text) : std::nullopt;
-}
-
-double start_unix_seconds(std::uint64_t ticks) {
-    auto stat = sys::read_small_file("/proc/stat", std::size_t{1} << 22).value_or("");
-    std::size_t at = stat.find("btime ");
-    double boot = at == std::string::npos ? 0 : std::strtod(stat.c_str() + at + 6, nullptr);
-    return boot + static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 } // namespace holdfast::slot

@@ -13,7 +13,4 @@ namespace holdfast::slot {
 std::optional<std::string> read_pid_file_text(const std::string& path);
 std::optional<records::PidFileEntry> read_pid_file(const std::string& path);
 
-// When a process of that start time began, in seconds since 1970.
-double start_unix_seconds(std::uint64_t ticks);
-
 } // namespace holdfast::slot

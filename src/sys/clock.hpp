@@ -12,6 +12,10 @@ std::int64_t boottime_ms() noexcept;
 std::int64_t boottime_ns() noexcept;
 std::int64_t unix_ms() noexcept; // for people only; never compared
 
+// Lets so much time pass, and nothing else. Only for measuring a rate, where time itself is what is waited
+// for: the kernel tells of everything else.
+void pass_time(std::chrono::milliseconds duration) noexcept;
+
 // A moment after which waiting ends; none means never.
 class Deadline {
 public:

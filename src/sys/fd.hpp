@@ -1,4 +1,4 @@
-// A descriptor that is closed exactly once. Move-only; the only place in the project that calls ::close.
+// A descriptor that is closed exactly once. Move-only; nothing outside of src/sys calls ::close.
 #pragma once
 
 #include <unistd.h>

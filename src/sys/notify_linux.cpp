@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

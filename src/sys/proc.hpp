@@ -52,6 +52,10 @@ std::optional<std::string> variable_in(std::string_view environment, std::string
 std::optional<std::string> read_environment_variable(pid_t pid, std::string_view name);
 // This signal was sent to it, and it has neither acted on it nor collected it.
 bool is_pending(pid_t pid, int signal);
+// The text of its /proc/PID/cgroup; empty when it is gone.
+std::string read_cgroups(pid_t pid);
+// When a process of that start time began, in seconds since 1970: good to a second or two.
+double start_unix_seconds(std::uint64_t start_ticks);
 // The user whose process it is (the real uid), whoever may inspect it. Nothing when it is gone.
 std::optional<uid_t> user_of(pid_t pid);
 // It has been sent SIGKILL or is already ending: nothing can keep it alive, and nothing is left for it to do.
@@ -73,7 +77,6 @@ Result<base::Identity> identify_self(std::string token);
 
 const std::string& boot_id();
 std::uint64_t pid_namespace_inode();
-std::string random_token(); // 32 hex digits from the kernel
 
 // Reads a small file whole; nothing when it cannot be read or is larger than `limit`.
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit = 1 << 20);

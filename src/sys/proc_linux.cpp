@@ -1,12 +1,13 @@
 #include "sys/proc.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "sys/errors.hpp"
+#include "sys/whole_file.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,32 +49,18 @@ std::vector<pid_t> numbers_in(const std::string& directory) {
 } // namespace
 
 namespace {
-std::optional<std::string> read_file(const std::string& path, std::size_t limit, bool short_is_last) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd)
-        return std::nullopt;
+std::optional<std::string> read_file(const std::string& path, std::size_t limit, ReadEnd end) {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     std::string out;
-    std::array<char, 4096> buffer;
-    for (;;) {
-        ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return std::nullopt;
-        out.append(buffer.data(), static_cast<std::size_t>(n));
-        if (out.size() > limit)
-            return std::nullopt;
-        if (n == 0 || (short_is_last && static_cast<std::size_t>(n) < buffer.size()))
-            return out;
-    }
+    return fd && read_to_end(fd.get(), out, limit, end) == 0 ? std::optional(std::move(out)) : std::nullopt;
 }
 } // namespace
 
 std::optional<std::string> read_small_file(const std::string& path, std::size_t limit) {
-    return read_file(path, limit, false);
+    return read_file(path, limit, ReadEnd::empty_read);
 }
 std::optional<std::string> read_at_once(const std::string& path, std::size_t limit) {
-    return read_file(path, limit, true);
+    return read_file(path, limit, ReadEnd::short_read);
 }
 
 std::optional<ProcStat> parse_stat(std::string_view text) {
@@ -159,12 +146,8 @@ std::string join_command(const std::vector<std::string>& argv) {
             out += '\'';
         }
         if (out.size() > limit) {
-            std::size_t cut = limit;
-            while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xc0) == 0x80)
-                --cut; // not through the middle of a character
-            out.resize(cut);
-            out += "…";
-            return out;
+            out.resize(base::cut_at_character(out, limit).size());
+            return out + "…";
         }
     }
     return out;
@@ -271,6 +254,17 @@ void continue_stopped(const PidFd& process) {
         (void)process.signal(SIGCONT);
 }
 
+std::string read_cgroups(pid_t pid) {
+    return read_small_file(base::cat("/proc/", pid, "/cgroup"), 65536).value_or("");
+}
+
+double start_unix_seconds(std::uint64_t start_ticks) {
+    const auto stat = read_small_file("/proc/stat", std::size_t{1} << 22).value_or("");
+    const std::size_t at = stat.find("btime ");
+    const double boot = at == std::string::npos ? 0 : std::strtod(stat.c_str() + at + 6, nullptr);
+    return boot + static_cast<double>(start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 const std::string& boot_id() {
     // One boot per process: read once. Never destroyed: a thread that looks after leftovers may still be at
     // it while the host's static objects go.
@@ -286,20 +280,6 @@ const std::string& boot_id() {
 std::uint64_t pid_namespace_inode() {
     struct stat ns{};
     return ::stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;
-}
-
-std::string random_token() {
-    std::array<unsigned char, 16> bytes{};
-    // Cannot fail for 16 bytes on a kernel of this decade, except before the pool is seeded, when it waits.
-    while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    }
-    std::string out;
-    constexpr std::string_view digits = "0123456789abcdef";
-    for (unsigned char byte : bytes) {
-        out += digits[byte >> 4];
-        out += digits[byte & 15];
-    }
-    return out;
 }
 
 namespace {

@@ -28,15 +28,24 @@ std::vector<std::string> program_candidates(const std::string& name) {
     }
 }
 
+namespace {
+// 0, or the errno of what is in the way.
+int cannot_execute(const std::string& path) {
+    struct stat file{};
+    if (::stat(path.c_str(), &file) != 0)
+        return errno;
+    return S_ISREG(file.st_mode) && ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : EACCES;
+}
+} // namespace
+
+bool may_execute(const std::string& path) {
+    return cannot_execute(path) == 0;
+}
+
 Result<void> check_program(const std::string& name) {
     int worst = ENOENT;
     for (const std::string& candidate : program_candidates(name)) {
-        struct stat file{};
-        int error = 0;
-        if (::stat(candidate.c_str(), &file) != 0)
-            error = errno;
-        else if (!S_ISREG(file.st_mode) || ::faccessat(AT_FDCWD, candidate.c_str(), X_OK, AT_EACCESS) != 0)
-            error = EACCES;
+        const int error = cannot_execute(candidate);
         if (error == 0)
             return {};
         if (error != ENOENT && error != ENOTDIR)

@@ -12,6 +12,9 @@ namespace holdfast::sys {
 // directory of PATH.
 std::vector<std::string> program_candidates(const std::string& name);
 
+// Whether it is a plain file that we may execute.
+bool may_execute(const std::string& path);
+
 // Whether one of them can be executed, for who must know before it changes anything. Error: cannot_start,
 // with the same `sys` and words as spawn() would give. Only the attempt itself is the truth: a file may be
 // executable and yet no program.

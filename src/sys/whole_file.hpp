@@ -1,4 +1,4 @@
-// Files that are written whole or not at all.
+// Files that are read whole, and files that are written whole or not at all.
 #pragma once
 
 #include "holdfast/result.hpp"
@@ -10,8 +10,16 @@
 
 namespace holdfast::sys {
 
-// All of it to an open file, however many writes that takes.
+// All of it to an open file, however many writes that takes. 0, or the errno of what was in the way.
+int write_all(int fd, std::string_view bytes) noexcept;
 Result<void> write_whole_text(int fd, std::string_view text);
+
+// Appends what is left in an open file. 0, or the errno of what was in the way; EFBIG: `out` became longer
+// than `limit`. A regular file, or a page of /proc that is a single record, is read to its end when a read
+// did not fill its buffer.
+enum class ReadEnd : bool { empty_read, short_read };
+int read_to_end(int fd, std::string& out, std::size_t limit = std::string::npos,
+                ReadEnd end = ReadEnd::empty_read);
 
 // A file in a directory that is not ours alone: written whole under a name that nobody has, then renamed over
 // a plain file or nothing. Errors: cannot_create (no such directory; something else than a plain file stands

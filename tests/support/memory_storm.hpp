@@ -97,7 +97,7 @@ private:
         memory_.reset();
     }
     void send(int turn) {
-        namespace json = holdfast::json;
+        namespace json = boost::json; // not ours: a second opinion
         const auto id = next_id_++;
         waiting_[id] = turn;
         ++unanswered;
@@ -143,7 +143,7 @@ private:
         return true;
     }
     bool take(const std::string& line) {
-        namespace json = holdfast::json;
+        namespace json = boost::json; // not ours: a second opinion
         boost::system::error_code torn;
         const auto parsed = json::parse(line, torn);
         if (torn || !parsed.is_object()) {

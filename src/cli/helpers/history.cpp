@@ -1,3 +1,4 @@
+#include "base/date_text.hpp"
 #include "base/printable.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
@@ -21,7 +22,6 @@
 
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <functional>
 
 namespace holdfast::cli {
@@ -39,19 +39,10 @@ constexpr Option for_events[] = {
     {.name = "json", .value = "", .help = "as JSON lines"},
 };
 
-std::string clock_text(std::int64_t unix_ms) {
-    std::time_t seconds = unix_ms / 1000;
-    std::tm parts{};
-    ::localtime_r(&seconds, &parts);
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
-    std::string ms = std::to_string(unix_ms % 1000);
-    return base::cat(std::string_view(text.data()), '.', std::string(3 - ms.size(), '0'), ms);
-}
-
 std::string event_text(const registry::Event& event) {
-    std::string out = base::cat(clock_text(event.unix_ms), "  ", base::printable(event.type),
-                                std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
+    std::string out = base::cat(
+        base::date_text(event.unix_ms, base::Zone::local, base::DatePrecision::milliseconds), "  ",
+        base::printable(event.type), std::string(event.type.size() < 10 ? 10 - event.type.size() : 1, ' '));
     if (!event.id.empty())
         out += base::printable(event.id) + "  ";
     out += base::printable(event.label);

@@ -4,12 +4,12 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/settings.hpp"
-#include "cli/shared/slot_json.hpp"
 #include "cli/shared/watching.hpp"
 #include "registry/listing.hpp"
+#include "slot/slot_json.hpp"
 #include "sys/parallel.hpp"
 #include "sys/proc.hpp"
-#include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ std::string state_of(const Helper& helper) {
 }
 
 json::object helper_to_json(const Helper& helper) {
-    json::object out = to_json_object(helper.info);
+    json::object out = slot::json_of(helper.info);
     out["id"] = helper.id;
     out["name"] = helper.facts.label;
     out["front_pid"] = helper.facts.registered ? 0 : helper.info.owner_pid;
@@ -170,7 +170,7 @@ std::string ps_text(const std::vector<Helper>& helpers, const Arguments& argumen
                 json::object one = helper_to_json(helpers[first]);
                 if (with_tree)
                     one["tree"] = tree_json(helpers[first]);
-                texts[first] = base::printable_json(json::serialize(one));
+                texts[first] = base::printable_json(json::to_text(one));
             }
         });
         std::string out;

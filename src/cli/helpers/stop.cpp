@@ -5,7 +5,6 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/settings.hpp"
-#include "cli/shared/slot_json.hpp"
 #include "ending/ender.hpp"
 #include "keep/front.hpp"
 #include "keep/front_stop.hpp"
@@ -14,13 +13,14 @@
 #include "slot/blocked.hpp"
 #include "slot/entry_files.hpp"
 #include "slot/sight.hpp"
+#include "slot/slot_json.hpp"
 #include "slot/stopping.hpp"
 #include "sys/clock.hpp"
 #include "sys/lock_file.hpp"
 #include "sys/pidfd.hpp"
 #include "sys/proc.hpp"
 #include "sys/signals.hpp"
-#include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
 #include <csignal>
 #include <optional>
@@ -200,7 +200,7 @@ json::object to_json_object(const StopTarget& target, const Result<Stopped>& sto
     out["stopped"] = stopped.has_value();
     out["successor"] = nullptr; // who waited, and has the slot now
     if (stopped && stopped->successor)
-        out["successor"] = cli::to_json_object(*stopped->successor);
+        out["successor"] = slot::json_of(*stopped->successor);
     out["error"] = stopped ? json::value(nullptr) : json::value(stopped.error().message);
     return out;
 }
@@ -266,7 +266,7 @@ int stop_command(const Arguments& arguments) {
         code = code == exit_ok ? missing : code;
     }
     if (arguments.has("json"))
-        return answer_json(json::serialize(answers), code);
+        return answer_json(json::to_text(answers), code);
     if (targets->found.empty() && targets->missing.empty())
         return answer("nothing to stop\n");
     return code != exit_ok ? code : said;

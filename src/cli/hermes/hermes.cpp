@@ -9,7 +9,7 @@
 #include "holdfast/slot.hpp"
 #include "places/user_places.hpp"
 #include "sys/errors.hpp"
-#include "json/json_fields.hpp"
+#include "json/json_write.hpp"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -255,7 +255,7 @@ int status(const Places& places, bool as_json) {
                          {"refused_turns", waiting.refused}};
         if (!provider)
             out["config"].as_object()["problem"] = provider.error().message;
-        print(base::printable_json(json::serialize(out)) + "\n");
+        print(base::printable_json(json::to_text(out)) + "\n");
         return active ? exit_ok : exit_not_running;
     }
     print(cat("home:    ", places.home, '\n'));

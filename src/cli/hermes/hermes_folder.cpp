@@ -5,6 +5,9 @@
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
+#include "sys/own_program.hpp"
+#include "sys/proc.hpp"
+#include "sys/whole_file.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -28,8 +32,7 @@ constexpr std::string_view needed[] = {"__init__.py", "plugin.yaml", "provider.p
                                        "lib/holdfast/__init__.py", "lib/holdfast/libholdfast.so.1"};
 constexpr std::string_view programs[] = {"lib/holdfast/holdfast-keep", "lib/holdfast/holdfast-memory"};
 
-std::unexpected<Error> failed(std::string_view what, const std::string& path) {
-    int error = errno;
+std::unexpected<Error> failed(std::string_view what, const std::string& path, int error = errno) {
     Errc code = error == EACCES || error == EPERM    ? Errc::not_permitted
                 : error == ENOSPC || error == EDQUOT ? Errc::no_space
                                                      : Errc::io;
@@ -46,17 +49,9 @@ Result<std::string> read_all(const std::string& path) {
     if (!file)
         return failed("read", path);
     std::string text;
-    char piece[65536];
-    for (;;) {
-        ssize_t n = ::read(file.get(), piece, sizeof piece);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failed("read", path);
-        if (n == 0)
-            return text;
-        text.append(piece, static_cast<std::size_t>(n));
-    }
+    if (const int error = sys::read_to_end(file.get(), text))
+        return failed("read", path, error);
+    return text;
 }
 
 // `like`: whose it is to be, as far as we may say so (root installs into a user's home).
@@ -64,14 +59,8 @@ Result<void> write_new(const std::string& path, std::string_view text, mode_t mo
     sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file)
         return failed("written", path);
-    while (!text.empty()) {
-        ssize_t n = ::write(file.get(), text.data(), text.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failed("written", path);
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
+    if (const int error = sys::write_all(file.get(), text))
+        return failed("written", path, error);
     if (like)
         (void)!::fchown(file.get(), like->st_uid, like->st_gid);
     if (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0)
@@ -149,9 +138,7 @@ Result<void> copy_tree(const std::string& from, const std::string& to, const str
 }
 
 std::string own_folder() {
-    char path[PATH_MAX];
-    ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-    std::string self(path, n > 0 ? static_cast<std::size_t>(n) : 0);
+    const auto self = sys::own_program_path();
     return self.substr(0, self.rfind('/'));
 }
 
@@ -174,8 +161,10 @@ void sweep(const std::string& target) {
         const auto stem = entry.name.substr(0, dash);
         const auto name = cat('.', target.substr(slash + 1));
         const bool ours = stem == name + ".new" || stem == name + ".old";
-        if (ours && !number.empty() && number.find_first_not_of("0123456789") == std::string::npos &&
-            S_ISDIR(entry.info.st_mode) && !exists("/proc/" + number))
+        pid_t pid = 0;
+        const auto* const end = number.data() + number.size();
+        if (ours && std::from_chars(number.data(), end, pid).ptr == end && pid > 0 &&
+            S_ISDIR(entry.info.st_mode) && !sys::read_stat(pid))
             (void)remove_tree(cat(parent, '/', entry.name));
     }
 }

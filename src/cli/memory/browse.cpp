@@ -1,13 +1,13 @@
 // show, forget, sessions and episodes: looking through the memory without a question.
+#include "base/date_text.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cli/memory/client.hpp"
 #include "cli/memory/memory.hpp"
-#include "cli/memory/text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ std::string tool_calls(const json::object& trace) {
     std::string text;
     if (const auto* calls = trace.if_contains("toolCalls"); calls != nullptr && calls->is_array())
         for (const auto& call : calls->get_array())
-            text += cat('\n', "tool: ", base::printable(json::json_text(call)), '\n');
+            text += cat('\n', "tool: ", base::printable(json::to_text(call)), '\n');
     return text;
 }
 
@@ -70,7 +70,7 @@ std::string one_trace(const json::object& trace) {
     for (const auto& tag : json::texts_field(trace, "tags"))
         tags += cat(tags.empty() ? "" : ", ", tag);
     return cat(field_line("id", json::text_field(trace, "id")),
-               field_line("when", moment(json::integer_field(trace, "ts"))),
+               field_line("when", base::date_text(json::integer_field(trace, "ts"), base::Zone::local)),
                field_line("session", json::text_field(trace, "sessionId")),
                field_line("episode", json::text_field(trace, "episodeId")), field_line("tags", tags),
                what_was_said(trace), tool_calls(trace));
@@ -114,7 +114,7 @@ std::optional<int> show_episode(MemoryClient& client, const std::string& id, boo
         if (traces != nullptr && traces->is_array())
             for (const auto& trace : traces->get_array()) {
                 if (as_json)
-                    text += cat(base::printable_json(json::json_text(trace)), '\n');
+                    text += cat(base::printable_json(json::to_text(trace)), '\n');
                 else if (const auto* one = trace.if_object())
                     text += cat(text.empty() && first ? "" : "\n", one_trace(*one));
             }
@@ -140,7 +140,7 @@ int show_one(MemoryClient& client, const std::string& id, bool as_json) {
         if (!found)
             return fail_with(found.error());
         if (const auto* object = found->if_object())
-            return as_json ? answer_json(json::json_text(*found)) : answer(kind.show(*object));
+            return as_json ? answer_json(json::to_text(*found)) : answer(kind.show(*object));
     }
     if (auto done = show_episode(client, id, as_json))
         return *done;
@@ -170,7 +170,7 @@ int show_list(const Arguments& arguments, const char* method, const char* name, 
     if (!page)
         return fail_with(page.error());
     if (arguments.has("json"))
-        return answer_json(json::json_text(*page));
+        return answer_json(json::to_text(*page));
     const auto* shown = page->if_object();
     const auto* list = shown != nullptr ? shown->if_contains(name) : nullptr;
     Table table(std::move(header));
@@ -219,8 +219,8 @@ int memory_sessions_command(const Arguments& arguments) {
                      {"OPENED", "LAST TURN", "EPISODES", "TURNS", "AGENT", "ID"},
                      [](const json::object& session) -> std::vector<std::string> {
                          const auto last = json::integer_field(session, "lastTs");
-                         return {moment(json::integer_field(session, "openedAt")),
-                                 last != 0 ? moment(last) : "-",
+                         return {base::date_text(json::integer_field(session, "openedAt"), base::Zone::local),
+                                 last != 0 ? base::date_text(last, base::Zone::local) : "-",
                                  std::to_string(json::integer_field(session, "episodes")),
                                  std::to_string(json::integer_field(session, "turns")),
                                  json::text_field(session, "agent"),
@@ -235,7 +235,7 @@ int memory_episodes_command(const Arguments& arguments) {
     return show_list(arguments, "memory.episodes", "episodes", std::move(params),
                      {"OPENED", "TURNS", "AGENT", "ID", "TEXT"},
                      [](const json::object& episode) -> std::vector<std::string> {
-                         return {moment(json::integer_field(episode, "openedAt")),
+                         return {base::date_text(json::integer_field(episode, "openedAt"), base::Zone::local),
                                  std::to_string(json::integer_field(episode, "turns")),
                                  json::text_field(episode, "agent"), json::text_field(episode, "id"),
                                  in_one_line(json::text_field(episode, "title"))};

@@ -1,7 +1,6 @@
 #include "cli/memory/client.hpp"
 
 #include "base/duration.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cli/memory/memory.hpp"
 #include "cli/memory/progress_bar.hpp"
@@ -188,6 +187,11 @@ Result<bool> MemoryClient::read(sys::Deadline until) {
     }
 }
 
+void MemoryClient::pause(std::chrono::milliseconds at_most) const {
+    pollfd said{out_.get(), POLLIN, 0};
+    (void)::poll(&said, 1, sys::Deadline::in(at_most).poll_timeout());
+}
+
 Result<rpc::Caller::Answer> MemoryClient::once(std::string_view method, const json::object& params) {
     const auto call = ask(method, params);
     if (!call)
@@ -275,7 +279,7 @@ Result<void> MemoryClient::wait_indexed() {
             bar.show(done, *goal, cat(done, " traces"));
         if (waited_ms >= quiet_ms && !bar.visible() && !said_)
             say_what_is_waited_for(cat("indexing, ", done, " of ", *goal, " traces"));
-        (void)::poll(nullptr, 0, between_looks);
+        pause(std::chrono::milliseconds(between_looks));
     }
 }
 
@@ -306,7 +310,7 @@ Result<json::value> MemoryClient::call(std::string_view method, json::object par
         auto ours = error_of(*error);
         if (ours.code != Errc::superseded || attempt == most_retries)
             return std::unexpected(std::move(ours));
-        (void)::poll(nullptr, 0, between_retries); // another one is becoming the owner
+        pause(std::chrono::milliseconds(between_retries)); // another one is becoming the owner
     }
 }
 

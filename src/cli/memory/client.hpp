@@ -33,18 +33,21 @@ public:
     // for; on a terminal it shows how far that is. Errc::timed_out: the owner said nothing, or got no
     // further, for too long. An owner that ends in between is asked again (all calls made here may be
     // repeated). The contract's errors come back as ours.
-    Result<boost::json::value> call(std::string_view method, boost::json::object params);
+    Result<json::value> call(std::string_view method, json::object params);
 
     // Waits until everything that is stored now can be found, and shows how far it is; timed_out as above.
     Result<void> wait_indexed();
+
+    // Before the owner is asked the same again: as long as that, or until our helper says something or ends.
+    void pause(std::chrono::milliseconds at_most) const;
 
     // Nothing was found: a database that was set aside may be why.
     void say_what_lies_aside();
 
 private:
     MemoryClient() = default;
-    Result<rpc::Caller::Answer> once(std::string_view method, const boost::json::object& params);
-    Result<rpc::CallId> ask(std::string_view method, const boost::json::object& params);
+    Result<rpc::Caller::Answer> once(std::string_view method, const json::object& params);
+    Result<rpc::CallId> ask(std::string_view method, const json::object& params);
     Result<bool> read(sys::Deadline until); // false: nothing came in time
     // What it waited for, and what to do.
     [[nodiscard]] Error no_sign(std::chrono::milliseconds waited, const std::string& phase) const;

@@ -10,7 +10,9 @@
 #include "cli/shared/settings.hpp"
 #include "sys/errors.hpp"
 #include "sys/new_file.hpp"
+#include "sys/whole_file.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,20 +24,14 @@ using base::cat;
 
 namespace {
 
-Result<void> write_all(int fd, std::string_view text, const std::string& name) {
-    while (!text.empty()) {
-        const auto n = ::write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            auto failed = sys::fail_making(cat("write ", name));
-            if (failed.error().code == Errc::no_space)
-                failed.error().message += "; free some space, or choose another place";
-            return failed;
-        }
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
+Result<void> write_text(int fd, std::string_view text, const std::string& name) {
+    const int error = sys::write_all(fd, text);
+    if (error == 0)
+        return {};
+    auto failed = sys::fail_making(cat("write ", name), error);
+    if (failed.error().code == Errc::no_space)
+        failed.error().message += "; free some space, or choose another place";
+    return failed;
 }
 
 std::uint64_t lines_in(const json::value& health) {
@@ -50,7 +46,8 @@ std::uint64_t lines_in(const json::value& health) {
 
 // Exact bytes go into files and pipes; on a terminal what would steer it is escaped, which means the same.
 Result<void> write_lines(int fd, std::string_view lines, const std::string& name) {
-    return ::isatty(fd) == 1 ? write_all(fd, base::printable_json(lines), name) : write_all(fd, lines, name);
+    return ::isatty(fd) == 1 ? write_text(fd, base::printable_json(lines), name)
+                             : write_text(fd, lines, name);
 }
 
 struct Exported {

@@ -10,8 +10,10 @@
 #include "cli/shared/settings.hpp"
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
+#include "sys/whole_file.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_surrogates.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -47,11 +49,10 @@ public:
             return flush_then_bad(
                 line.number, line.text,
                 cat("the line is longer than ", (LineSource::longest_line >> 20) + 1, " MiB"));
-        boost::system::error_code failed;
-        auto record = json::parse_mended(line.text, failed);
-        if (failed)
-            return flush_then_bad(line.number, line.text, cat("not JSON: ", failed.message()));
-        if (const auto* object = record.if_object();
+        auto record = json::parse(line.text, {.half_pairs = json::HalfPairs::replaced});
+        if (!record)
+            return flush_then_bad(line.number, line.text, cat("not JSON: ", record.error().message));
+        if (const auto* object = record->if_object();
             object != nullptr && json::text_field(*object, "type") == "lines") {
             tally.total = json::unsigned_field(*object, "total");
             return true;
@@ -63,7 +64,7 @@ public:
         numbers_.push_back(line.number);
         if (rejects_)
             texts_.emplace_back(line.text);
-        records_.push_back(std::move(record));
+        records_.push_back(std::move(*record));
         return true;
     }
 
@@ -113,15 +114,10 @@ private:
             complain("… and more; they are counted");
         if (problems.size() < 1000)
             problems.push_back({{"line", number}, {"reason", reason}});
-        if (rejects_)
-            for (std::string rest = cat(text, '\n'); !rest.empty();) {
-                const auto n = ::write(rejects_.get(), rest.data(), rest.size());
-                if (n <= 0 && errno != EINTR) {
-                    complain("the file for rejected lines cannot be written; the import stops here");
-                    return false;
-                }
-                rest.erase(0, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-            }
+        if (rejects_ && sys::write_all(rejects_.get(), cat(text, '\n')) != 0) {
+            complain("the file for rejected lines cannot be written; the import stops here");
+            return false;
+        }
         return skip_bad_;
     }
 
@@ -140,11 +136,11 @@ int summary(const Arguments& arguments, const Importer& importer, const std::str
     const bool whole = ended && *ended;
     int written = exit_ok;
     if (arguments.has("json")) {
-        written = answer_json(json::serialize(json::object{{"stored", tally.stored},
-                                                           {"present", tally.present},
-                                                           {"bad", tally.bad},
-                                                           {"complete", whole},
-                                                           {"problems", importer.problems}}));
+        written = answer_json(json::to_text(json::object{{"stored", tally.stored},
+                                                         {"present", tally.present},
+                                                         {"bad", tally.bad},
+                                                         {"complete", whole},
+                                                         {"problems", importer.problems}}));
     } else if (!arguments.has("quiet")) {
         complain(cat(tally.stored, " stored, ", tally.present, " there already, ", tally.bad, " bad",
                      whole ? "" : ", stopped"));

@@ -5,7 +5,7 @@
 #include "sys/clock.hpp"
 #include "sys/pipes.hpp"
 #include "sys/spawn.hpp"
-#include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ constexpr std::chrono::minutes most_looking{1};
 
 } // namespace
 
-Result<boost::json::object> look_at_memory(const std::string& home) {
+Result<json::object> look_at_memory(const std::string& home) {
     auto program = find_memory_program();
     if (!program)
         return std::unexpected(std::move(program.error()));

@@ -36,11 +36,11 @@ Result<std::string> memory_home(const Arguments& arguments);
 // there is nothing (exit_not_running): a word mistyped must not become an empty memory, or an empty backup.
 std::optional<std::string> existing_memory_home(const Arguments& arguments, int& exit_code);
 bool is_memory_home(const std::string& home);
-// The path of holdfast-memory: HOLDFAST_MEMORY, beside this program, in ../libexec/holdfast, or in PATH.
+// The path of holdfast-memory: HOLDFAST_MEMORY, else as sys::find_own_program looks for it.
 Result<std::string> find_memory_program();
 // What holdfast-memory says of a home without becoming its owner: the owner's health, or what the files say
 // (phase "closed", "stopped" or "silent").
-Result<boost::json::object> look_at_memory(const std::string& home);
+Result<json::object> look_at_memory(const std::string& home);
 // Where the home's viewer listens, or empty: what its owner says. What opens it is a link (memory open).
 std::string viewer_address(const std::string& home);
 

@@ -12,10 +12,9 @@
 #include "sys/spawn.hpp"
 #include "sys/whole_file.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -105,7 +104,7 @@ void open_browser(MemoryClient& client, const std::string& home, const json::obj
         }
         if (const int status = browser->peek_exit_status().value_or(0); status != 0)
             return complain(cat(opener, " ended with status ", status, "; open the link yourself"));
-        (void)::poll(nullptr, 0, static_cast<int>(between_questions.count())); // it has handed the file on
+        client.pause(between_questions); // it has handed the file on
     }
     complain(cat("no browser has opened the link within ", base::format_duration(browser_patience),
                  "; open it yourself"));
@@ -160,7 +159,7 @@ int memory_open_command(const Arguments& arguments) {
     const bool opens = !arguments.has("print") && can_open_browser();
     const int code =
         arguments.has("json")
-            ? answer(json::json_text(json::object{{"url", url}, {"validMs", valid_ms}, {"browser", opens}}) +
+            ? answer(json::to_text(json::object{{"url", url}, {"validMs", valid_ms}, {"browser", opens}}) +
                      "\n")
             : answer(cat(url, '\n'));
     if (code == exit_ok && !arguments.has("json") && ::isatty(STDERR_FILENO) == 1)

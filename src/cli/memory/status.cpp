@@ -4,11 +4,11 @@
 #include "cli/memory/memory.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
-#include "cli/shared/slot_json.hpp"
 #include "holdfast/slot.hpp"
+#include "slot/slot_json.hpp"
 #include "sys/errors.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ std::string warning_lines(const json::object& health) {
 }
 
 int no_memory(const std::string& home) {
-    return answer_json(json::json_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}),
+    return answer_json(json::to_text(json::object{{"home", home}, {"exists", false}, {"owner", nullptr}}),
                        exit_not_running);
 }
 
@@ -101,10 +101,10 @@ int memory_status_command(const Arguments& arguments) {
     const auto viewer = viewer_address(*home);
     const int code = owned ? exit_ok : exit_not_running;
     if (as_json)
-        return answer_json(json::json_text(json::object{
+        return answer_json(json::to_text(json::object{
                                {"home", *home},
                                {"exists", true},
-                               {"owner", owned ? json::value(to_json_object(*slot)) : json::value(nullptr)},
+                               {"owner", owned ? json::value(slot::json_of(*slot)) : json::value(nullptr)},
                                {"viewer", viewer.empty() ? json::value(nullptr) : json::value(viewer)},
                                {"health", *health}}),
                            code);

@@ -1,12 +1,13 @@
 // search, add and check: one question, one answer.
+#include "base/date_text.hpp"
 #include "base/text.hpp"
 #include "cli/memory/client.hpp"
 #include "cli/memory/memory.hpp"
-#include "cli/memory/text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
+#include "sys/whole_file.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <unistd.h>
 
@@ -52,19 +53,11 @@ Result<json::value> search_all(MemoryClient& client, const json::object& params)
 }
 
 Result<std::string> text_from_stdin() {
-    constexpr std::size_t most = std::size_t{8} << 20;
     std::string text;
-    std::array<char, 65536> chunk;
-    for (;;) {
-        const auto n = ::read(STDIN_FILENO, chunk.data(), chunk.size());
-        if (n == 0)
-            break;
-        if (n < 0)
-            return fail(Errc::io, "stdin cannot be read", errno);
-        text.append(chunk.data(), static_cast<std::size_t>(n));
-        if (text.size() > most)
-            return fail(Errc::invalid_argument, "a note is at most 8 MiB");
-    }
+    if (const int error = sys::read_to_end(STDIN_FILENO, text, std::size_t{8} << 20); error == EFBIG)
+        return fail(Errc::invalid_argument, "a note is at most 8 MiB");
+    else if (error != 0)
+        return fail(Errc::io, "stdin cannot be read", error);
     while (text.ends_with('\n'))
         text.pop_back();
     return text;
@@ -94,7 +87,7 @@ int memory_search_command(const Arguments& arguments) {
     if (!found)
         return fail_with(found.error());
     if (arguments.has("json"))
-        return answer_json(json::json_text(*found));
+        return answer_json(json::to_text(*found));
     const auto* object = found->if_object();
     const auto* hits = object != nullptr ? object->if_contains("hits") : nullptr;
     if (hits == nullptr || !hits->is_array() || hits->get_array().empty()) {
@@ -107,8 +100,9 @@ int memory_search_command(const Arguments& arguments) {
         const auto* one = hit.if_object();
         if (one == nullptr)
             continue;
-        table.add({moment(json::integer_field(*one, "ts")), json::text_field(*one, "refKind"),
-                   json::text_field(*one, "refId"), in_one_line(json::text_field(*one, "snippet"))});
+        table.add({base::date_text(json::integer_field(*one, "ts"), base::Zone::local),
+                   json::text_field(*one, "refKind"), json::text_field(*one, "refId"),
+                   in_one_line(json::text_field(*one, "snippet"))});
     }
     return answer(table.text());
 }
@@ -142,7 +136,7 @@ int memory_add_command(const Arguments& arguments) {
     if (!added)
         return fail_with(added.error());
     if (arguments.has("json"))
-        return answer_json(json::json_text(*added));
+        return answer_json(json::to_text(*added));
     return answer(cat(added->is_object() ? json::text_field(added->get_object(), "traceId") : "", '\n'));
 }
 
@@ -165,7 +159,7 @@ int memory_check_command(const Arguments& arguments) {
         if (auto waited = client->wait_indexed(); !waited)
             return fail_with(waited.error());
     if (arguments.has("json"))
-        return answer_json(json::json_text(*checked), sound ? exit_ok : exit_bad_data);
+        return answer_json(json::to_text(*checked), sound ? exit_ok : exit_bad_data);
     if (!sound) {
         const bool only_notes = report != nullptr && json::bool_field(*report, "databaseSound");
         complain(only_notes ? "the database itself is sound, but not all that was answered may be in it:"

@@ -4,14 +4,15 @@
 #include "base/text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
-#include "cli/shared/slot_json.hpp"
 #include "core/stop_plan.hpp"
+#include "slot/slot_json.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::cli {
 
 int report_owner(const SlotInfo& owner, bool as_json) {
     if (as_json)
-        return answer_json(to_json(owner));
+        return answer_json(json::to_text(slot::json_of(owner)));
     if (!owner.address.empty())
         return answer(base::printable(owner.address) + "\n");
     if (owner.owner_in_other_namespace)

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "sys/errors.hpp"
+#include "sys/whole_file.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,21 +15,8 @@
 namespace holdfast::cli {
 
 using base::shown_width;
-using base::starts_character;
 
 namespace {
-
-bool write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        ssize_t n = ::write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return true;
-}
 
 std::size_t terminal_width() {
     winsize size{};
@@ -38,16 +26,7 @@ std::size_t terminal_width() {
 }
 
 std::string cut(const std::string& text, std::size_t width) {
-    if (shown_width(text) <= width)
-        return text;
-    std::string out;
-    std::size_t shown = 0;
-    for (char c : text) {
-        if (starts_character(c) && ++shown >= width)
-            break;
-        out += c;
-    }
-    return out + "…";
+    return shown_width(text) <= width ? text : base::cat(base::cut_to_width(text, width - 1), "…");
 }
 
 } // namespace
@@ -56,7 +35,8 @@ bool print(std::string_view text) {
     return print_bytes(base::printable_lines(text));
 }
 bool print_bytes(std::string_view bytes) {
-    return write_all(STDOUT_FILENO, bytes);
+    errno = sys::write_all(STDOUT_FILENO, bytes);
+    return errno == 0;
 }
 int answer(std::string_view text, int code) {
     return answer_bytes(base::printable_lines(text), code);
@@ -74,7 +54,7 @@ std::string in_one_line(std::string text) {
     return base::printable(text);
 }
 void complain(std::string_view text) {
-    write_all(STDERR_FILENO, base::cat("holdfast: ", in_one_line(std::string(text)), '\n'));
+    (void)sys::write_all(STDERR_FILENO, base::cat("holdfast: ", in_one_line(std::string(text)), '\n'));
 }
 int fail_with(const Error& error) {
     complain(error.message);

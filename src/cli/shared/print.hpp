@@ -9,9 +9,9 @@
 
 namespace holdfast::cli {
 
-// Text of any origin, for people: nothing in it steers the reader's terminal (core/printable). JSON goes
-// through core::printable_json first, so that nothing is lost. False when the reader of our output has gone
-// (a closed pipe): then it is time to stop.
+// Text of any origin, for people: nothing in it steers the reader's terminal (base/printable). JSON goes
+// through base::printable_json first, so that nothing is lost. False, with errno, when the reader of our
+// output has gone (a closed pipe): then it is time to stop.
 bool print(std::string_view text);
 // Bytes as they are: what we wrote ourselves for a terminal, and what goes into a pipe.
 bool print_bytes(std::string_view bytes);

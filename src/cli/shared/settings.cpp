@@ -9,19 +9,15 @@
 
 namespace holdfast::cli {
 
-namespace {
-std::optional<std::string> from_environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value ? std::optional<std::string>(value) : std::nullopt;
+std::string profile_of(const Arguments& arguments) {
+    if (!arguments.has("profile"))
+        if (const char* named = std::getenv("HOLDFAST_PROFILE"); named != nullptr && *named != '\0')
+            return named;
+    return arguments.profile;
 }
-} // namespace
 
 Result<places::Places> places_of(const Arguments& arguments) {
-    std::string profile = arguments.profile;
-    if (!arguments.has("profile"))
-        if (auto named = from_environment("HOLDFAST_PROFILE"); named && !named->empty())
-            profile = *named;
-    return places::places_of_user(profile);
+    return places::places_of_user(profile_of(arguments));
 }
 
 Result<void> prepare_directory(const std::string& path) {

@@ -9,6 +9,8 @@
 
 namespace holdfast::cli {
 
+// --profile, or HOLDFAST_PROFILE.
+std::string profile_of(const Arguments& arguments);
 // The profile's places; nothing is created.
 Result<places::Places> places_of(const Arguments& arguments);
 // Makes a directory for writing (0700) and warns when it is shared between machines.

@@ -5,12 +5,13 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/settings.hpp"
-#include "cli/shared/slot_json.hpp"
 #include "cli/shared/watching.hpp"
 #include "holdfast/slot.hpp"
 #include "slot/behind_slot.hpp"
 #include "slot/blocked.hpp"
+#include "slot/slot_json.hpp"
 #include "sys/proc.hpp"
+#include "json/json_write.hpp"
 
 #include <cstdlib>
 
@@ -71,12 +72,16 @@ std::string command_cell(const SlotInfo& info) {
     return "-";
 }
 
-std::string slots_text(const std::vector<SlotInfo>& slots, bool as_json) {
-    if (as_json) {
-        boost::json::array out;
+std::string as_json(const json::value& value) {
+    return base::printable_json(json::to_text(value)) + "\n";
+}
+
+std::string slots_text(const std::vector<SlotInfo>& slots, bool in_json) {
+    if (in_json) {
+        json::array out;
         for (const SlotInfo& info : slots)
-            out.push_back(to_json_object(info));
-        return base::printable_json(boost::json::serialize(out)) + "\n";
+            out.push_back(slot::json_of(info));
+        return as_json(out);
     }
     if (slots.empty())
         return "no slots yet; take one with: holdfast run --slot NAME -- CMD\n";
@@ -143,17 +148,17 @@ int slots_command(const Arguments& arguments) {
     auto directory = slot_directory(arguments);
     if (!directory)
         return fail_with(directory.error());
-    bool as_json = arguments.has("json");
+    const bool in_json = arguments.has("json");
     auto frame = [&] {
         auto slots = list_slots(*directory);
-        return slots ? slots_text(*slots, as_json) : slots.error().message + "\n";
+        return slots ? slots_text(*slots, in_json) : slots.error().message + "\n";
     };
     auto slots = list_slots(*directory);
     if (!slots)
         return fail_with(slots.error());
     if (arguments.has("watch"))
         return watch(*directory, stdout_is_terminal(), frame);
-    return answer(slots_text(*slots, as_json));
+    return answer(slots_text(*slots, in_json));
 }
 
 int status_command(const Arguments& arguments) {
@@ -167,7 +172,7 @@ int status_command(const Arguments& arguments) {
     int code = info->state == SlotState::owned      ? exit_ok
                : info->state == SlotState::orphaned ? exit_orphaned_state
                                                     : exit_not_running;
-    return answer(arguments.has("json") ? to_json(*info) + "\n" : status_text(*info, location), code);
+    return answer(arguments.has("json") ? as_json(slot::json_of(*info)) : status_text(*info, location), code);
 }
 
 int wait_command(const Arguments& arguments) {
@@ -185,7 +190,7 @@ int wait_command(const Arguments& arguments) {
                          what == "free" ? WaitFor::free : WaitFor::ready, *limit);
     if (!info)
         return fail_with(info.error());
-    return arguments.has("json") ? answer(to_json(*info) + "\n") : exit_ok;
+    return arguments.has("json") ? answer(as_json(slot::json_of(*info))) : exit_ok;
 }
 
 } // namespace holdfast::cli

@@ -2,7 +2,9 @@
 
 #include "base/text.hpp"
 #include "sys/fd.hpp"
+#include "json/json_parse.hpp"
 
+#include "sys/whole_file.hpp"
 #include "json/json.hpp"
 
 #include <fcntl.h>
@@ -63,6 +65,8 @@ private:
     std::string problem_;
 };
 
+constexpr std::size_t most_bytes = std::size_t{64} * 1024;
+
 } // namespace
 
 Result<HomeConfig> read_config(const std::string& path) {
@@ -71,21 +75,16 @@ Result<HomeConfig> read_config(const std::string& path) {
     const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         return config;
-    std::string text(64 * 1024, '\0');
-    std::size_t length = 0;
-    for (ssize_t n = 1; n > 0 && length < text.size();
-         length += static_cast<std::size_t>(std::max<ssize_t>(n, 0)))
-        n = ::read(file.get(), text.data() + length, text.size() - length);
-    text.resize(length);
-    boost::system::error_code failed;
-    const auto parsed = json::parse(text, failed);
-    if (failed || !parsed.is_object())
+    std::string text;
+    (void)sys::read_to_end(file.get(), text, most_bytes);
+    const auto parsed = json::parse_object(text, {.bytes = most_bytes});
+    if (!parsed)
         return fail(Errc::invalid_argument, cat(path, " is not a JSON object; it is not used"));
     const auto part = [&](const char* name) -> const json::object* {
-        const auto* value = parsed.get_object().if_contains(name);
+        const auto* value = parsed->if_contains(name);
         return value != nullptr ? value->if_object() : nullptr;
     };
-    Members top(&parsed.get_object(), "");
+    Members top(&*parsed, "");
     top.flag("redact", config.redact);
     Members summaries(part("summaries"), "summaries.");
     summaries.flag("enabled", config.summaries);

@@ -50,11 +50,11 @@ public:
     // The peer is gone: its subscriptions end.
     void forget(const Peer* peer) override;
     // A call from inside the process: objects in, an object out. See local_call.hpp.
-    void call(std::shared_ptr<Peer> peer, std::string_view method, boost::json::object params,
+    void call(std::shared_ptr<Peer> peer, std::string_view method, json::object params,
               rpc::LocalRequest::Done done);
 
     // To the subscribers of that type, and to nobody else.
-    void notify(std::string_view type, boost::json::object payload);
+    void notify(std::string_view type, json::object payload);
     // A line for those who asked for logs.tail.
     void log(std::string_view level, std::string_view channel, std::string_view message);
     // The id of the subscription. Empty: the client has as many as can be remembered of it.
@@ -90,8 +90,7 @@ private:
     const rpc::Method* find(const std::shared_ptr<rpc::Connection>& connection,
                             std::string_view name) override;
     void serve(const rpc::Method& method, rpc::Request request) override;
-    void take_answer(const std::shared_ptr<rpc::Connection>& connection,
-                     boost::json::object message) override;
+    void take_answer(const std::shared_ptr<rpc::Connection>& connection, json::object message) override;
 
     bool remember_subscriptions(Peer& peer); // with the mutex held
 
@@ -112,15 +111,15 @@ private:
 // The answer to a request whose owner died: transport_closed, retryable. As good for any JSON-RPC dialect.
 std::string lost_text(std::string_view raw_id);
 // The error object of the contract: {code, message, data:{name, code, message, details?}}.
-boost::json::object contract_error(int code, std::string_view name, std::string_view message,
-                                   boost::json::object details = {});
+json::object contract_error(int code, std::string_view name, std::string_view message,
+                            json::object details = {});
 // The contract's words for an error of ours.
-boost::json::object contract_error(const Error& error);
+json::object contract_error(const Error& error);
 // Parts of core.health, for those who say the same without an owner.
-boost::json::object counts_of(const Totals& totals);
-boost::json::object places_of(const HomePaths& paths);
-boost::json::object set_aside_warning(const std::string& kept_as);
+json::object counts_of(const Totals& totals);
+json::object places_of(const HomePaths& paths);
+json::object set_aside_warning(const std::string& kept_as);
 // One for each note of a write-ahead log that was cut or moved (log_loss.hpp).
-boost::json::array log_loss_warnings(const std::vector<LogLoss>& losses);
+json::array log_loss_warnings(const std::vector<LogLoss>& losses);
 
 } // namespace holdfast::memory

@@ -1,7 +1,7 @@
 // One call: its parameters and its answer.
 #include "memory/contract/contract_call.hpp"
 
-#include "json/json_sorted.hpp"
+#include "memory/repository/namespaces.hpp"
 
 namespace holdfast::memory {
 
@@ -42,14 +42,9 @@ std::string Contract::Call::one_of(std::string_view name, std::initializer_list<
     return checked(params_.one_of(name, words));
 }
 
-std::string Contract::Call::json(std::string_view name) {
-    const auto* value = params_.find(name);
-    return value != nullptr ? json::serialize(*value) : "";
-}
-
 std::string Contract::Call::name_space() {
     const auto* value = params_.find("namespace");
-    return value != nullptr ? json::sorted_json_text(*value) : "";
+    return value != nullptr ? namespace_text(*value) : "";
 }
 
 std::string Contract::Call::clean_json(std::string_view name) {

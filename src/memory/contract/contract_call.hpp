@@ -17,7 +17,7 @@ inline constexpr std::int64_t latest_time =
 class Contract::Call {
 public:
     // Dropped without an answer, it is answered as an internal error.
-    Call(Contract& contract, std::shared_ptr<Peer> peer, rpc::Responder responder, boost::json::object params)
+    Call(Contract& contract, std::shared_ptr<Peer> peer, rpc::Responder responder, json::object params)
         : contract_(contract)
         , peer_(std::move(peer))
         , responder_(std::move(responder))
@@ -26,8 +26,8 @@ public:
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    void answer(boost::json::value result) { responder_.result(std::move(result)); }
-    void refuse(boost::json::object error) { responder_.error(std::move(error)); }
+    void answer(json::value result) { responder_.result(std::move(result)); }
+    void refuse(json::object error) { responder_.error(std::move(error)); }
     void refuse(const Error& error) { refuse(contract_error(error)); }
     void refuse_argument(std::string_view message);
     void refuse_missing(std::string_view code, std::string_view message); // session_not_found and its like
@@ -41,12 +41,10 @@ public:
                                         std::int64_t most);
     std::optional<double> number(std::string_view name, double least, double most);
     bool flag(std::string_view name);
-    // Any JSON, as text; empty when absent or null.
-    std::string json(std::string_view name);
     // "namespace" as it is stored and compared: members by name, so that their order does not tell two apart.
     std::string name_space();
     std::string one_of(std::string_view name, std::initializer_list<std::string_view> words);
-    [[nodiscard]] const boost::json::object& params() const noexcept { return params_.values(); }
+    [[nodiscard]] const json::object& params() const noexcept { return params_.values(); }
     [[nodiscard]] bool bad() const noexcept { return responder_.over(); }
 
     [[nodiscard]] Contract& contract() const noexcept { return contract_; }
@@ -57,7 +55,7 @@ public:
     // What is stored of a call goes through this, except ids and names: they must stay what they are.
     [[nodiscard]] Cleaner cleaner() const { return Cleaner(service().config().redact); }
     [[nodiscard]] std::string clean(std::string text) const { return cleaner().text(std::move(text)); }
-    // Like json(), without secrets; the second one only takes a list.
+    // Any JSON as it is stored, without secrets; empty when absent or null. The second one only takes a list.
     std::string clean_json(std::string_view name);
     std::string clean_list(std::string_view name, bool required);
 

@@ -2,7 +2,7 @@
 #include "memory/contract/contract_error.hpp"
 
 #include "memory/contract/contract.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -68,7 +68,7 @@ std::string contract_fault(const rpc::Complaint& complaint) {
     case Fault::no_batch:
         break;
     }
-    return json::json_text(contract_error(complaint.code, name, message, std::move(details)));
+    return json::to_text(contract_error(complaint.code, name, message, std::move(details)));
 }
 
 std::string lost_text(std::string_view raw_id) {

@@ -4,6 +4,7 @@
 #include "memory/contract/contract_writing.hpp"
 #include "memory/domain/sessions.hpp"
 #include "memory/repository/pages.hpp"
+#include "json/json_parse.hpp"
 
 #include "base/text.hpp"
 
@@ -83,9 +84,7 @@ json::value closed_at(bool closed, std::int64_t at) {
 
 // Stored as text; what is no JSON was never stored by us, and is shown as none.
 json::value json_or_null(const std::string& text) {
-    boost::system::error_code failed;
-    auto value = json::parse(text, failed);
-    return failed ? json::value(nullptr) : value;
+    return json::parse(text).value_or(nullptr);
 }
 
 json::value show_session(const ListedSession& listed) {

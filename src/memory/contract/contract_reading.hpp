@@ -23,8 +23,8 @@ void reading(const CallPointer& call, Read read) {
 }
 
 template <class Value>
-boost::json::array to_list(const std::vector<Value>& values) {
-    boost::json::array list;
+json::array to_list(const std::vector<Value>& values) {
+    json::array list;
     for (const auto& value : values)
         list.push_back(to_json(value));
     return list;

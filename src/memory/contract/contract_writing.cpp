@@ -1,7 +1,7 @@
 #include "memory/contract/contract_writing.hpp"
 
 #include "memory/domain/turns.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -31,7 +31,7 @@ std::string_view code_of(domain::Why why) {
 }
 
 std::size_t line_size(const Trace& trace) {
-    return json::json_text(to_json(trace)).size();
+    return json::to_text(to_json(trace)).size();
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "memory/ids/ids.hpp"
 #include "rpc/message.hpp"
+#include "json/json_write.hpp"
 
 #include <utility>
 #include <vector>
@@ -80,7 +81,7 @@ void HostCalls::ask(const std::shared_ptr<Peer>& peer, std::string_view method, 
     }
     if (done)
         return done(fail(Errc::overflow, cat(most_asked, " requests to hosts are unanswered")));
-    peer->send(rpc::write_request(cat('"', id, '"'), method, json::serialize(params)));
+    peer->send(rpc::write_request(cat('"', id, '"'), method, json::to_text(params)));
 }
 
 bool HostCalls::take(const rpc::Connection* peer, const json::object& answer) {

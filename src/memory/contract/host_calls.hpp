@@ -20,7 +20,7 @@ class HostCalls {
 public:
     // The result, or: unsupported (the client does not know the method), timed_out, closed (the client is
     // gone), overflow (too many are unanswered), protocol (any other error of the client, in its words).
-    using Done = std::move_only_function<void(Result<boost::json::object>)>;
+    using Done = std::move_only_function<void(Result<json::object>)>;
 
     HostCalls();
     HostCalls(const HostCalls&) = delete;
@@ -28,10 +28,10 @@ public:
 
     // Sends the request. `done` is called once, on the thread that reads the client or on one that calls
     // anything here: an answer that is late is told as timed_out, when somebody next looks.
-    void ask(const std::shared_ptr<Peer>& peer, std::string_view method, boost::json::object params,
+    void ask(const std::shared_ptr<Peer>& peer, std::string_view method, json::object params,
              std::int64_t timeout_ms, Done done);
     // True when this answers a request of ours, and comes from the client that it went to.
-    bool take(const rpc::Connection* peer, const boost::json::object& answer);
+    bool take(const rpc::Connection* peer, const json::object& answer);
     // The client is gone.
     void forget(const Peer* peer);
     // Tells those whose time is over.

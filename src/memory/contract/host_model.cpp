@@ -1,7 +1,7 @@
 #include "memory/contract/host_model.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/ids/ids.hpp"
-#include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
 
@@ -41,11 +41,11 @@ void HostModel::take(Result<json::object> answer, Done& done) {
         if (given) {
             last_ok_ = now_ms();
             if (const auto* model = answer->if_contains("model"); model != nullptr && model->is_string())
-                model_ = cut_at_character(std::string_view(model->get_string()), most_model_name);
+                model_ = base::cut_at_character(std::string_view(model->get_string()), most_model_name);
         }
     }
     if (given)
-        done(std::string(cut_at_character(std::string_view(text->get_string()), most_text)));
+        done(std::string(base::cut_at_character(std::string_view(text->get_string()), most_text)));
 }
 
 json::object HostModel::health() {

@@ -14,13 +14,12 @@ public:
     [[nodiscard]] bool on() const noexcept { return on_; }
 
     // Sends the request; `done` is called with the text, from the thread that reads the client, or never.
-    void ask(const std::shared_ptr<Peer>& peer, boost::json::array messages, std::int64_t max_tokens,
-             Done done);
+    void ask(const std::shared_ptr<Peer>& peer, json::array messages, std::int64_t max_tokens, Done done);
     // {available, provider, model, lastOkAt, lastError}
-    boost::json::object health();
+    json::object health();
 
 private:
-    void take(Result<boost::json::object> answer, Done& done);
+    void take(Result<json::object> answer, Done& done);
 
     HostCalls& calls_;
     bool on_;

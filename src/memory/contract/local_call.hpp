@@ -13,7 +13,7 @@
 namespace holdfast::memory {
 
 struct LocalAnswer {
-    boost::json::value result;
+    json::value result;
     std::string code; // of the error, as data.code; empty: there is a result
     std::string message;
     [[nodiscard]] bool ok() const noexcept { return code.empty(); }
@@ -22,7 +22,7 @@ using OnLocalAnswer = std::move_only_function<void(LocalAnswer)>;
 
 // `done` is called exactly once, from any thread, perhaps before this returns. `agent`: for whom the client
 // speaks.
-void call_local(Contract& contract, std::string_view method, boost::json::object params, std::string agent,
+void call_local(Contract& contract, std::string_view method, json::object params, std::string agent,
                 OnLocalAnswer done);
 
 } // namespace holdfast::memory

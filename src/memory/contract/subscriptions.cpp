@@ -1,9 +1,10 @@
 // Who hears what: the subscriptions of clients, and what is told to them.
 #include "memory/contract/contract.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "memory/ids/ids.hpp"
 #include "rpc/message.hpp"
-#include "json/json_text.hpp"
 
 #include <algorithm>
 
@@ -29,16 +30,15 @@ bool Contract::remember_subscriptions(Peer& peer) {
             all.push_back({{"id", subscription.id},
                            {"logs", subscription.logs},
                            {"types", json::array(subscription.types.begin(), subscription.types.end())}});
-    return peer.remember(all.empty() ? "" : json::serialize(all));
+    return peer.remember(all.empty() ? "" : json::to_text(all));
 }
 
 void Contract::resume(const std::shared_ptr<Peer>& peer, std::string_view state) {
-    boost::system::error_code failed;
-    const auto parsed = json::parse(state, failed);
-    if (failed || !parsed.is_array())
+    const auto parsed = json::parse(state);
+    if (!parsed || !parsed->is_array())
         return;
     const std::lock_guard lock(subscriptions_mutex_);
-    for (const auto& each : parsed.get_array()) {
+    for (const auto& each : parsed->get_array()) {
         std::vector<std::string> types;
         for (const auto& type : each.at("types").as_array())
             types.emplace_back(type.as_string());
@@ -76,7 +76,7 @@ void Contract::log(std::string_view level, std::string_view channel, std::string
         return;
     const std::lock_guard lock(subscriptions_mutex_);
     const json::object line{{"ts", now_ms()}, {"level", level}, {"channel", channel}, {"msg", message}};
-    const auto text = rpc::write_notification("logs.forward", json::json_text(line));
+    const auto text = rpc::write_notification("logs.forward", json::to_text(line));
     for (const auto& subscription : subscriptions_)
         if (subscription.logs)
             if (const auto peer = subscription.peer.lock())
@@ -91,7 +91,7 @@ void Contract::notify(std::string_view type, json::object payload) {
         sequence_ = static_cast<std::uint64_t>(service_.store().epoch()) << 32U;
     const json::object event{
         {"type", type}, {"ts", now_ms()}, {"seq", ++sequence_}, {"payload", std::move(payload)}};
-    const auto message = rpc::write_notification("events.notify", json::json_text(event));
+    const auto message = rpc::write_notification("events.notify", json::to_text(event));
     for (const auto& subscription : subscriptions_)
         if (!subscription.logs && (subscription.types.empty() ||
                                    std::ranges::find(subscription.types, type) != subscription.types.end()))

@@ -5,9 +5,9 @@
 #include "memory/domain/turns.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/ids/ids.hpp"
 #include "memory/repository/rows.hpp"
-#include "memory/text/letters.hpp"
 
 namespace holdfast::memory {
 
@@ -28,17 +28,17 @@ std::string conversation(const std::vector<Trace>& traces) {
         if (text.size() >= most_text)
             break;
         if (!trace.user_text.empty())
-            text += cat("User: ", cut_at_character(trace.user_text, 2000), "\n");
+            text += cat("User: ", base::cut_at_character(trace.user_text, 2000), "\n");
         if (!trace.agent_text.empty())
-            text += cat("Agent: ", cut_at_character(trace.agent_text, 2000), "\n");
+            text += cat("Agent: ", base::cut_at_character(trace.agent_text, 2000), "\n");
     }
-    return std::string(cut_at_character(text, most_text));
+    return std::string(base::cut_at_character(text, most_text));
 }
 
 void keep(Contract& contract, Service& service, const std::string& episode_id, std::string summary,
           std::int64_t ts) {
     Trace said;
-    said.agent_text = std::string(cut_at_character(summary, most_summary));
+    said.agent_text = std::string(base::cut_at_character(summary, most_summary));
     said.tags = "[\"episode-summary\"]";
     auto note = domain::new_trace("note", ts, std::move(said));
     note.priority = 0; // behind the turns that it sums up, where both fit

@@ -1,10 +1,10 @@
 #include "memory/domain/turns.hpp"
 
 #include "base/try.hpp"
+#include "base/utf8.hpp"
 #include "memory/domain/episodes.hpp"
 #include "memory/ids/ids.hpp"
 #include "memory/repository/rows.hpp"
-#include "memory/text/letters.hpp"
 
 #include <optional>
 
@@ -53,7 +53,7 @@ Result<std::string> settle_episode(WriteContext& context, const Session& session
 
 std::string summary_of(const std::string& user_text, const std::string& agent_text) {
     const std::string_view text = user_text.empty() ? agent_text : user_text;
-    return std::string(cut_at_character(text.substr(0, text.find('\n')), most_summary));
+    return std::string(base::cut_at_character(text.substr(0, text.find('\n')), most_summary));
 }
 
 Trace new_trace(std::string kind, std::int64_t ts, Trace said) {

@@ -1,10 +1,10 @@
 #include "memory/embed/embedder.hpp"
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/ids/ids.hpp"
 #include "memory/repository/damage.hpp"
 #include "memory/repository/trace_scan.hpp"
-#include "memory/text/letters.hpp"
 
 #include <algorithm>
 
@@ -78,19 +78,20 @@ Result<bool> Embedder::embed_some() {
         if (!reader)
             return std::unexpected(std::move(reader.error()));
         std::int64_t misplaced = 0; // rows behind the last one
-        auto read = visit_said(**reader, vectors_.last_row(), batch,
-                               [&](std::int64_t row, std::string_view user, std::string_view agent) {
-                                   // Of damaged pages: what is behind a lower number would be embedded again,
-                                   // for ever.
-                                   const auto last = rows.empty() ? vectors_.last_row() : rows.back();
-                                   if (!is_in_order(**reader, "traces", last, misplaced, row)) {
-                                       ++misplaced;
-                                       return;
-                                   }
-                                   misplaced = 0;
-                                   rows.push_back(row);
-                                   texts.emplace_back(cut_at_character(cat(user, "\n", agent), most_text));
-                               });
+        auto read =
+            visit_said(**reader, vectors_.last_row(), batch,
+                       [&](std::int64_t row, std::string_view user, std::string_view agent) {
+                           // Of damaged pages: what is behind a lower number would be embedded again,
+                           // for ever.
+                           const auto last = rows.empty() ? vectors_.last_row() : rows.back();
+                           if (!is_in_order(**reader, "traces", last, misplaced, row)) {
+                               ++misplaced;
+                               return;
+                           }
+                           misplaced = 0;
+                           rows.push_back(row);
+                           texts.emplace_back(base::cut_at_character(cat(user, "\n", agent), most_text));
+                       });
         if (!read)
             return std::unexpected(std::move(read.error()));
     }
@@ -168,7 +169,7 @@ std::vector<VectorHit> Embedder::search(const std::string& question, std::size_t
     }
     if (vectors_.size() == 0 || until <= now)
         return {};
-    auto vector = ask({std::string(cut_at_character(question, most_text))}, until);
+    auto vector = ask({std::string(base::cut_at_character(question, most_text))}, until);
     if (!vector && hurried && vector.error().code == Errc::timed_out && until - now < fair_us &&
         ++missed_ < most_missed)
         return {}; // it was given next to no time: that is no failure of the server, yet

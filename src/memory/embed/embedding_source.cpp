@@ -7,7 +7,7 @@
 
 namespace holdfast::memory {
 
-std::vector<float> vector_of(const boost::json::array& numbers) {
+std::vector<float> vector_of(const json::array& numbers) {
     constexpr double most_number = 1e18; // its square must still be a number
     std::vector<float> vector;
     vector.reserve(numbers.size());

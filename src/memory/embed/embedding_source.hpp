@@ -31,7 +31,7 @@ public:
 };
 
 // The numbers of one vector. Empty: it has none, or something that is no number to reckon with.
-std::vector<float> vector_of(const boost::json::array& numbers);
+std::vector<float> vector_of(const json::array& numbers);
 // Whether each has numbers, and all as many.
 bool alike(const Vectors& vectors) noexcept;
 

@@ -1,6 +1,8 @@
 #include "memory/embed/http_embeddings.hpp"
 
 #include "json/json.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -15,16 +17,15 @@ constexpr std::size_t most_answer_each = std::size_t{256} * 1024;
 Result<Vectors> HttpEmbeddings::embed(const std::vector<std::string>& texts, const std::string& model,
                                       std::int64_t deadline_us, const std::atomic<bool>& give_up) {
     const json::object request{{"model", model}, {"input", json::array(texts.begin(), texts.end())}};
-    auto body = http_post(target_, key_, json::serialize(request), texts.size() * most_answer_each,
-                          deadline_us, give_up);
+    auto body = http_post(target_, key_, json::to_text(request), texts.size() * most_answer_each, deadline_us,
+                          give_up);
     if (!body)
         return std::unexpected(std::move(body.error()));
     const auto odd = [] {
         return fail(Errc::protocol, "the embeddings server's answer has no vectors as they should be");
     };
-    boost::system::error_code failed;
-    const auto parsed = json::parse(*body, failed);
-    const auto* data = !failed && parsed.is_object() ? parsed.get_object().if_contains("data") : nullptr;
+    const auto answer = json::parse_object(*body, {});
+    const auto* data = answer ? answer->if_contains("data") : nullptr;
     if (data == nullptr || !data->is_array() || data->get_array().size() != texts.size())
         return odd();
     Vectors vectors(texts.size());

@@ -1,17 +1,16 @@
 #include "memory/ids/ids.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/text/letters.hpp"
-
-#include <sys/random.h>
+#include "sys/random.hpp"
 
 #include <chrono>
 #include <mutex>
+#include <span>
 
 namespace holdfast::memory {
 
 namespace {
-
-constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 
 std::uint64_t random_bits() {
     // One system call for 32 ids. Refilled from the kernel, so that a forked copy cannot repeat them for
@@ -21,13 +20,7 @@ std::uint64_t random_bits() {
     static std::size_t left = 0;
     const std::lock_guard lock(mutex);
     if (left == 0) {
-        if (::getrandom(pool, sizeof pool, 0) != static_cast<ssize_t>(sizeof pool)) {
-            // Cannot happen for 256 bytes on Linux; a clock is still better than a constant.
-            for (auto& word : pool)
-                word =
-                    static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) *
-                    0x9e3779b97f4a7c15ULL;
-        }
+        sys::fill_random(std::as_writable_bytes(std::span(pool)));
         left = 32;
     }
     return pool[--left];
@@ -35,7 +28,7 @@ std::uint64_t random_bits() {
 
 void append(std::string& out, std::uint64_t value, int digits) {
     for (int digit = digits - 1; digit >= 0; --digit)
-        out += alphabet[(value >> (5 * digit)) & 31];
+        out += id_alphabet[(value >> (5 * digit)) & 31];
 }
 
 } // namespace
@@ -51,7 +44,7 @@ std::string make_id(std::string_view prefix) {
 bool is_sound_id(std::string_view id) noexcept {
     constexpr std::string_view signs = "-_.:/@+=#~";
     for (std::size_t at = 0; at < id.size();) {
-        const auto code = decode(id, at);
+        const auto code = base::decode_utf8(id, at);
         const bool ascii = code < 0x80;
         if (ascii ? script_of(code) == Script::none && signs.find(static_cast<char>(code)) == signs.npos
                   : code == 0xfffd || script_of(code) == Script::none)

@@ -8,6 +8,8 @@
 
 namespace holdfast::memory {
 
+inline constexpr std::string_view id_alphabet = "0123456789abcdefghjkmnpqrstvwxyz"; // five bits each
+
 // make_id("tr_") -> "tr_01hq3v7k9m2x5c8r4t6w0z". Safe from any thread.
 std::string make_id(std::string_view prefix);
 

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
+#include "sys/whole_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -90,18 +91,9 @@ std::uint64_t checksum_of(const Content& content, std::uint64_t lists_checksum) 
     return sum.value();
 }
 
-Result<void> write_all(int fd, const void* data, std::size_t size, const std::string& path) {
-    const auto* at = static_cast<const char*>(data);
-    while (size > 0) {
-        const auto written = ::write(fd, at, size);
-        if (written < 0) {
-            if (errno == EINTR)
-                continue;
-            return sys::fail_sys(cat("write ", path));
-        }
-        at += written;
-        size -= static_cast<std::size_t>(written);
-    }
+Result<void> write_part(int fd, const void* data, std::size_t size, const std::string& path) {
+    if (const int error = sys::write_all(fd, {static_cast<const char*>(data), size}))
+        return sys::fail_sys(cat("write ", path), error);
     return {};
 }
 
@@ -150,12 +142,12 @@ Result<std::string> write_file(const std::string& directory, Content& content, N
         offset += list.size();
         pending.insert(pending.end(), list.begin(), list.end());
         if (pending.size() > (1U << 18)) {
-            if (auto done = write_all(fd.get(), pending.data(), pending.size(), unfinished); !done)
+            if (auto done = write_part(fd.get(), pending.data(), pending.size(), unfinished); !done)
                 return std::unexpected(std::move(done.error()));
             pending.clear();
         }
     }
-    if (auto done = write_all(fd.get(), pending.data(), pending.size(), unfinished); !done)
+    if (auto done = write_part(fd.get(), pending.data(), pending.size(), unfinished); !done)
         return std::unexpected(std::move(done.error()));
     content.header.magic = magic;
     content.header.terms = content.dictionary.size();
@@ -171,7 +163,7 @@ Result<std::string> write_file(const std::string& directory, Content& content, N
         {content.times.data(), content.times.size() * 4},
         {content.lengths.data(), content.lengths.size()}};
     for (const auto& [data, size] : sections)
-        if (auto done = write_all(fd.get(), data, size, unfinished); !done)
+        if (auto done = write_part(fd.get(), data, size, unfinished); !done)
             return std::unexpected(std::move(done.error()));
     if (::fdatasync(fd.get()) != 0)
         return sys::fail_sys(cat("sync ", unfinished));

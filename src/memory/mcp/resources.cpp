@@ -1,16 +1,15 @@
 // Resources: the state of the memory, the latest conversations, and any trace or episode by its id.
 #include "memory/mcp/faces.hpp"
 
-#include "base/printable.hpp"
+#include "base/date_text.hpp"
+#include "base/hex.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/contract/local_call.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
-#include <ctime>
 
 namespace holdfast::memory {
 
@@ -29,7 +28,6 @@ using Show = std::string (*)(const json::value& result);
 // A template puts an id into its address as RFC 6570 has it: everything but letters, digits and - . _ ~ as
 // %XX.
 std::string in_address(std::string_view id) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
     for (const char c : id) {
         const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +36,8 @@ std::string in_address(std::string_view id) {
         if (plain)
             out += c;
         else
-            out += {'%', digits[byte >> 4U], digits[byte & 15U]};
+            out += cat('%', base::hex_digit(byte >> 4U, base::HexLetters::capital),
+                       base::hex_digit(byte, base::HexLetters::capital));
     }
     return out;
 }
@@ -61,7 +60,7 @@ std::string from_address(std::string_view text) {
 }
 
 std::string as_json(const json::value& result) {
-    return json::json_text(result);
+    return json::to_text(result);
 }
 
 std::string trace_in_full(const json::value& result) {
@@ -99,22 +98,13 @@ void not_found(mcp::Request& request, const std::string& uri) {
 } // namespace
 
 std::string moment_text(std::int64_t ms) {
-    const auto seconds = static_cast<std::time_t>(ms / 1000);
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    std::array<char, 40> text{};
-    const int length =
-        std::snprintf(text.data(), text.size(), "%04d-%02d-%02d %02d:%02d UTC", parts.tm_year + 1900,
-                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
-    return {text.data(), static_cast<std::size_t>(length)};
+    return base::date_text(ms, base::Zone::utc);
 }
 
 std::string cut_text(std::string_view text, std::size_t size) {
     if (text.size() <= size)
         return std::string(text);
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
-        --size;
-    return cat(text.substr(0, size), "…");
+    return cat(base::cut_at_character(text, size), "…");
 }
 
 std::string trace_text(const json::object& trace, std::size_t each) {

@@ -1,5 +1,6 @@
 // The tools. Each is a row of a table: what a host shows, and the call of the contract behind it.
 #include "memory/mcp/faces.hpp"
+#include "json/json_write.hpp"
 
 #include "base/text.hpp"
 #include "mcp/tools.hpp"

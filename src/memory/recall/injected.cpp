@@ -1,5 +1,7 @@
 // The block for the prompt. Everything in it was written by others, ids and titles included.
+#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/text/dates.hpp"
 #include "memory/text/letters.hpp"
@@ -14,32 +16,29 @@ constexpr std::size_t most_id = 120;      // bytes; our own ids have 25
 constexpr std::size_t most_snippet = 600; // more than recall makes, so that only a stranger's is cut
 constexpr std::size_t most_notes = 12;
 
-// Ends a line somewhere, steers a terminal, turns the direction of writing, or is not to be seen at all.
-bool is_control(char32_t code) {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xad || code == 0x61c || code == 0x180e ||
-           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
-           (code >= 0xe0000 && code < 0xe0200);
-}
-
 // On one line, at most `most` bytes, and without an angle bracket that could look like the end of the block.
 std::string one_line(std::string_view text, std::size_t most) {
     std::string line;
     for (std::size_t at = 0; at < text.size();) {
-        const auto begin = at;
-        const auto code = decode(text, at);
-        if (line.size() + (at - begin) > most) {
+        const auto character = base::first_character(text.substr(at));
+        const auto bytes = text.substr(at, character.length);
+        const auto code = character.code;
+        at += character.length;
+        if (line.size() + character.length > most) {
             line += "…";
             break;
         }
-        if (is_control(code))
+        if (!character.valid)
+            line += base::replacement_character;
+        else if (!character
+                      .printable) // ends a line, steers a terminal, turns the writing, or is not to be seen
             line += ' ';
         else if (code == '<' || code == 0xff1c)
             line += '(';
         else if (code == '>' || code == 0xff1e)
             line += ')';
         else
-            encode(code, line);
+            line += bytes;
     }
     return line;
 }

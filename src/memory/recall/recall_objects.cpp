@@ -1,4 +1,5 @@
 // Policies, world models and skills: finding them, and their places among the traces.
+#include "base/utf8.hpp"
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
@@ -76,8 +77,9 @@ Result<std::shared_ptr<Recall::ObjectIndex>> Recall::objects(Analyzer& analyzer)
     for (std::size_t i = 0; i < fresh->objects.size(); ++i) {
         own.clear();
         document_terms(
-            analyzer, cat(fresh->objects[i].title, "\n", cut_at_character(fresh->objects[i].body, most_body)),
-            0, own);
+            analyzer,
+            cat(fresh->objects[i].title, "\n", base::cut_at_character(fresh->objects[i].body, most_body)), 0,
+            own);
         // Each in a conversation of its own: objects have no neighbours.
         fresh->index->add(static_cast<std::int64_t>(i) + 1, static_cast<std::uint32_t>(i) + 1, 0, own);
     }
@@ -119,8 +121,9 @@ Result<std::vector<Hit>> Recall::search_objects(Analyzer& analyzer, const Recall
                     kind_name(kind),
                     object.id,
                     shown_score(candidate.score),
-                    cat(cut_at_character(object.title, title_length), ": ",
-                        snippet_of(analyzer, cut_at_character(object.body, most_body), terms, snippet_length)
+                    cat(base::cut_at_character(object.title, title_length), ": ",
+                        snippet_of(analyzer, base::cut_at_character(object.body, most_body), terms,
+                                   snippet_length)
                             .text),
                     object.updated_at};
             hit.weight = candidate.score;

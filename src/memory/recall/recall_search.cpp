@@ -1,4 +1,5 @@
 // Searching: candidates from the index, their rows from the store, one ranking.
+#include "base/utf8.hpp"
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
@@ -220,7 +221,7 @@ private:
         const auto found = snippet_of(analyzer_, details_of(database_, row.row), terms_, details_length);
         if (!found.matched)
             return std::move(snippet.text); // by its date
-        auto begin = cut_at_character(row.text, snippet_length - details_length);
+        auto begin = base::cut_at_character(row.text, snippet_length - details_length);
         return cat(begin, begin.size() < row.text.size() ? "… [" : " [", found.text, "]");
     }
 

@@ -1,4 +1,5 @@
 // The text side of recall: terms of questions and documents, snippets.
+#include "base/utf8.hpp"
 #include "memory/recall/recall.hpp"
 
 #include "base/text.hpp"
@@ -66,10 +67,8 @@ void append_json_words(std::string_view json, std::string& out, std::size_t limi
 std::string both_ends(std::string_view text, std::size_t most) {
     if (text.size() <= most)
         return std::string(text);
-    auto end = text.size() - most / 2;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-        ++end;
-    return cat(cut_at_character(text, most / 2), "\n", text.substr(end));
+    const auto end = base::boundary_behind(text, text.size() - most / 2);
+    return cat(base::cut_at_character(text, most / 2), "\n", text.substr(end));
 }
 
 // The same with words.
@@ -94,8 +93,8 @@ std::string searched_text(std::string_view user, std::string_view agent) {
     // A short one leaves its share to the other.
     const auto half = most_text / 2;
     const auto of_user =
-        cut_at_character(user, std::max(half, most_text - std::min(agent.size(), most_text)));
-    const auto of_agent = cut_at_character(agent, most_text - std::min(of_user.size(), most_text));
+        base::cut_at_character(user, std::max(half, most_text - std::min(agent.size(), most_text)));
+    const auto of_agent = base::cut_at_character(agent, most_text - std::min(of_user.size(), most_text));
     return of_user.empty() ? std::string(of_agent)
            : agent.empty() ? std::string(of_user)
                            : cat(of_user, "\n", of_agent);
@@ -103,7 +102,7 @@ std::string searched_text(std::string_view user, std::string_view agent) {
 
 std::string searched_details(std::string_view reflection, std::string_view tags,
                              std::string_view tool_calls) {
-    std::string text(cut_at_character(reflection, 16 * 1024));
+    std::string text(base::cut_at_character(reflection, 16 * 1024));
     append_json_words(tags, text, 1024);
     append_json_words(tool_calls, text, 4096);
     return text;
@@ -238,15 +237,13 @@ Snippet snippet_of(Analyzer& analyzer, std::string_view text, const std::vector<
                 blank != text.npos && blank < match_at && blank - begin < length / 4)
                 begin = blank + 1;
     }
-    while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xc0) == 0x80)
-        ++begin;
+    begin = base::boundary_behind(text, begin);
     std::size_t end = std::min(text.size(), begin + length);
     if (end < text.size()) {
         if (const auto blank = text.find_last_of(" \n\t", end);
             blank != text.npos && blank > begin + length / 2)
             end = blank;
-        while (end > begin && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-            --end;
+        end = base::boundary_before(text, end); // not before `begin`, which is one
     }
     Snippet snippet{"", !matches.empty()};
     if (begin > 0)

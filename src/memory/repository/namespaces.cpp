@@ -2,7 +2,8 @@
 
 #include "database/transaction.hpp"
 #include "memory/repository/statements.hpp"
-#include "json/json_sorted.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -20,11 +21,10 @@ Result<void> sort_all(Database& database) {
         return std::unexpected(std::move(all.error()));
     HF_PREPARE(put, database, "UPDATE sessions SET namespace=?2 WHERE row=?1");
     for (const auto& one : *all) {
-        boost::system::error_code failed;
-        auto value = boost::json::parse(one.text, failed, {}, boost::json::parse_options{.max_depth = 200});
-        if (failed)
+        const auto value = json::parse(one.text);
+        if (!value)
             continue;
-        const auto sorted = json::sorted_json_text(std::move(value));
+        const auto sorted = namespace_text(*value);
         if (sorted == one.text)
             continue;
         if (auto done = (*put)->bind(1, one.row).bind(2, sorted).run(); !done)
@@ -34,6 +34,10 @@ Result<void> sort_all(Database& database) {
 }
 
 } // namespace
+
+std::string namespace_text(const json::value& value) {
+    return json::to_text(value, {.fractions = json::Fractions::stored, .members = json::Members::sorted});
+}
 
 Result<void> sort_stored_namespaces(Database& database) {
     auto done = database.scalar("SELECT count(*) FROM settings WHERE name='namespaces'");

@@ -16,33 +16,11 @@ namespace holdfast::memory {
 
 namespace {
 
-constexpr int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
 bool blank(std::string_view line) {
     return line.find_first_not_of(" \t\r\v\f") == line.npos;
 }
 
 } // namespace
-
-Result<LedgerFiles> LedgerFiles::make() {
-    LedgerFiles files;
-    files.state = sys::Fd(::memfd_create("memory-client", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    files.outbox = sys::Fd(::memfd_create("memory-answers", MFD_CLOEXEC));
-    // Sparse: what is never touched is never there. Sealed, so that nobody can cut it off under a mapping.
-    if (!files.state || !files.outbox || ::ftruncate(files.state.get(), ledger_bytes) != 0 ||
-        ::fcntl(files.state.get(), F_ADD_SEALS, sealed) != 0)
-        return sys::fail_sys("make the shared memory of a client");
-    return files;
-}
-
-Result<LedgerFiles> LedgerFiles::duplicate() const {
-    LedgerFiles copy;
-    copy.state = sys::Fd(::fcntl(state.get(), F_DUPFD_CLOEXEC, 3));
-    copy.outbox = sys::Fd(::fcntl(outbox.get(), F_DUPFD_CLOEXEC, 3));
-    if (!copy.state || !copy.outbox)
-        return sys::fail_sys("duplicate the shared memory of a client");
-    return copy;
-}
 
 Ledger::Ledger(LedgerFiles files, void* mapped) noexcept
     : files_(std::move(files))
@@ -80,7 +58,7 @@ Ledger::Slot* Ledger::slot(std::uint32_t index) const noexcept {
 Result<Ledger> Ledger::open(LedgerFiles files) {
     struct stat info{};
     if (::fstat(files.state.get(), &info) != 0 || info.st_size != static_cast<off_t>(ledger_bytes) ||
-        ::fcntl(files.state.get(), F_GET_SEALS) != sealed)
+        !files.sealed())
         return fail(Errc::protocol, "what came with a client is not its shared memory");
     void* mapped = ::mmap(nullptr, ledger_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, files.state.get(), 0);
     if (mapped == MAP_FAILED)

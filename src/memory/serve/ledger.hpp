@@ -37,6 +37,8 @@ struct LedgerFiles {
     sys::Fd outbox;
     static Result<LedgerFiles> make();
     [[nodiscard]] Result<LedgerFiles> duplicate() const;
+    // Nobody can cut off what is mapped of it.
+    [[nodiscard]] bool sealed() const;
 };
 
 class Ledger {

@@ -16,7 +16,7 @@ namespace holdfast::memory {
 //   silent   its owner does not answer
 // Takes no lock, writes nothing, raises no epoch. not_found: there is no memory at that place. A store that
 // cannot be read is said in the health ("ok": false, "error").
-Result<boost::json::object> look_at_home(const std::string& home);
+Result<json::object> look_at_home(const std::string& home);
 
 // Whether anybody ever began a memory there.
 bool is_memory_home(const std::string& home);

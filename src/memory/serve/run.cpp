@@ -7,6 +7,9 @@
 #include "sys/clock.hpp"
 #include "sys/directories.hpp"
 #include "sys/errors.hpp"
+#include "sys/file_watch.hpp"
+#include "sys/pidfd.hpp"
+#include "sys/pipes.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
@@ -24,6 +28,8 @@ using base::cat;
 namespace {
 
 constexpr std::chrono::milliseconds attach_patience{5000};
+// A lock that a living process lets go of tells nobody: this is how long a look at it may stay wrong.
+constexpr std::chrono::milliseconds second_look{100};
 
 // Asked to end while nobody serves us: what the dead owner had read and not answered is answered here, as far
 // as the client takes it.
@@ -161,33 +167,33 @@ RunEnd run(const RunOptions& options) {
 
 Result<ClientLink> attach_client(const std::string& home, const std::string& protocol,
                                  std::chrono::milliseconds at_most) {
-    int to[2];
-    int from[2];
-    if (::pipe2(to, O_CLOEXEC) != 0)
-        return sys::fail_sys("make a pipe");
-    sys::Fd to_read(to[0]);
-    ClientLink link;
-    link.to_owner = sys::Fd(to[1]);
-    if (::pipe2(from, O_CLOEXEC) != 0)
-        return sys::fail_sys("make a pipe");
-    link.from_owner = sys::Fd(from[0]);
-    sys::Fd from_write(from[1]);
+    auto to = sys::make_pipe();
+    auto from = sys::make_pipe();
+    if (!to || !from)
+        return std::unexpected(std::move((to ? from : to).error()));
     auto files = LedgerFiles::make();
     if (!files)
         return std::unexpected(std::move(files.error()));
     const auto deadline = sys::Deadline::in(at_most);
+    const auto watch = sys::FileWatch::on_changes_in(home);
     for (;;) {
-        auto connection = offer(home, {.protocol = protocol}, to_read.get(), from_write.get(), *files,
+        // What happens from here on wakes the poll below.
+        if (watch)
+            watch->clear();
+        auto connection = offer(home, {.protocol = protocol}, to->reading.get(), from->writing.get(), *files,
                                 at_most, -1, nullptr);
-        if (connection) {
-            link.link = std::move(*connection);
-            return link;
-        }
+        if (connection)
+            return ClientLink{std::move(to->writing), std::move(from->reading), std::move(*connection)};
         const auto seen = query({home, "memory"});
         if (connection.error().code == Errc::protocol || connection.error().code == Errc::unsupported ||
             deadline.passed() || !seen || seen->state == SlotState::free)
             return std::unexpected(std::move(connection.error()));
-        ::poll(nullptr, 0, 10); // it is coming up, or going away
+        // It is coming up, which its files tell, or going away, which its process tells.
+        const auto owner = sys::PidFd::open(seen->owner_pid);
+        std::array<pollfd, 2> ends{
+            {{watch ? watch->fd() : -1, POLLIN, 0}, {owner ? owner->fd() : -1, POLLIN, 0}}};
+        (void)::poll(ends.data(), ends.size(),
+                     deadline.earlier(sys::Deadline::in(second_look)).poll_timeout());
     }
 }
 

@@ -1,5 +1,7 @@
 #include "memory/text/analyzer.hpp"
 
+#include "base/utf8.hpp"
+
 #include <algorithm>
 
 namespace holdfast::memory {
@@ -55,7 +57,7 @@ std::uint32_t name_before_apostrophe(std::string_view word) {
     constexpr std::size_t shortest = 3;
     for (std::size_t at = 0; at < word.size();) {
         const auto begin = at;
-        if (!is_apostrophe(decode(word, at)))
+        if (!is_apostrophe(base::decode_utf8(word, at)))
             continue;
         constexpr std::string_view english[] = {"s", "t", "re", "ve", "ll", "d", "m"};
         const bool ending = std::ranges::find(english, word.substr(at)) == std::end(english);
@@ -75,7 +77,7 @@ void Analyzer::lower(std::string_view text, std::string& out) const {
         else if (const auto letters = spelled_out(code); !letters.empty())
             out += letters;
         else if (!is_mark(code))
-            encode(code, out);
+            base::append_utf8(out, code);
     }
 }
 
@@ -85,7 +87,7 @@ void Analyzer::split(std::string_view text) {
     bool sentence_start = true;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t begin = at;
-        char32_t code = decode(text, at);
+        char32_t code = base::decode_utf8(text, at);
         Script script = script_of(code);
         if (script == Script::none) {
             if (code == '.' || code == '!' || code == '?' || code == '\n' || code == ':')
@@ -99,13 +101,13 @@ void Analyzer::split(std::string_view text) {
         bool lower_seen = letters && !piece.upper_first;
         while (at < text.size()) {
             std::size_t next = at;
-            code = decode(text, next);
+            code = base::decode_utf8(text, next);
             const Script following = script_of(code);
             if (following == Script::none) {
                 // An apostrophe inside a word belongs to it: don't, l'eau.
                 std::size_t after = next;
                 const bool inside = is_apostrophe(code) && next < text.size() && letters &&
-                                    script_of(decode(text, after)) == Script::latin;
+                                    script_of(base::decode_utf8(text, after)) == Script::latin;
                 if (!is_mark(code) && !inside)
                     break;
             } else if ((following == Script::unspaced) != (piece.script == Script::unspaced)) {
@@ -143,13 +145,13 @@ std::string_view Analyzer::spelled(std::string_view word) {
     spelled_.clear();
     bool any = false;
     for (std::size_t at = 0; at < word.size();) {
-        const auto code = decode(word, at);
+        const auto code = base::decode_utf8(word, at);
         const char base = code == 0xe4 ? 'a' : code == 0xf6 ? 'o' : code == 0xfc ? 'u' : 0;
         any |= base != 0;
         if (base != 0)
             (spelled_ += base) += 'e';
         else
-            encode(code, spelled_);
+            base::append_utf8(spelled_, code);
     }
     return any ? std::string_view(spelled_) : std::string_view();
 }
@@ -158,7 +160,7 @@ std::uint64_t Analyzer::stemmed(std::string_view word, Language language) {
     const auto stem = stemmers_.stem(word, language);
     bare_.clear();
     for (std::size_t at = 0; at < stem.size();)
-        encode(base_letter(decode(stem, at)), bare_);
+        base::append_utf8(bare_, base_letter(base::decode_utf8(stem, at)));
     return word_term(bare_, language);
 }
 
@@ -191,7 +193,8 @@ void Analyzer::add_signed_name(std::string_view text, const Piece& piece, std::u
     const std::size_t signs = behind.starts_with("++") ? 2 : behind.starts_with('#') ? 1 : 0;
     if (signs == 0 || piece.end - piece.begin > 2 || piece.script != Script::latin)
         return;
-    if (std::size_t next = signs; next < behind.size() && script_of(decode(behind, next)) != Script::none)
+    if (std::size_t next = signs;
+        next < behind.size() && script_of(base::decode_utf8(behind, next)) != Script::none)
         return;
     lower(text.substr(piece.begin, piece.end - piece.begin + signs), lower_);
     terms.push_back({.hash = term_hash(TermKind::whole, lower_),
@@ -205,7 +208,7 @@ void Analyzer::other_readings(std::string_view text, const Term& word, std::vect
     const auto letters = text.substr(word.begin, word.end - word.begin);
     auto script = Script::digit;
     for (std::size_t at = 0; at < letters.size() && script == Script::digit;)
-        script = script_of(decode(letters, at));
+        script = script_of(base::decode_utf8(letters, at));
     if (script != Script::latin)
         return;
     const auto read = read_word(letters);
@@ -241,7 +244,7 @@ void Analyzer::add_pairs(std::string_view text, const Piece& piece, std::uint32_
         const auto code = read_letter(text, at);
         bare_.erase(0, sign);
         sign = bare_.size();
-        encode(code, bare_);
+        base::append_utf8(bare_, code);
         const std::string_view signs = bare_;
         const bool alone = begin == piece.begin && at >= piece.end;
         if (is_word_sign(code))

@@ -2,6 +2,7 @@
 
 #include "memory/text/redact.hpp"
 #include "memory/text/secret_values.hpp"
+#include "json/json_write.hpp"
 
 namespace holdfast::memory {
 
@@ -38,10 +39,10 @@ std::string Cleaner::text(std::string text) const {
     return on_ ? redact(text).text : text;
 }
 
-std::string Cleaner::json(boost::json::value value) const {
+std::string Cleaner::json(json::value value) const {
     if (on_)
         clean(value, "");
-    return boost::json::serialize(value);
+    return json::to_text(value, {.fractions = json::Fractions::stored});
 }
 
 } // namespace holdfast::memory

@@ -17,7 +17,7 @@ public:
     // The value as JSON text, which it stays whatever is taken out: strings are cleaned one by one, as they
     // are and not as JSON writes them. A string under a name such as "password" is judged by that name. What
     // a name itself gives away goes as well.
-    [[nodiscard]] std::string json(boost::json::value value) const;
+    [[nodiscard]] std::string json(json::value value) const;
 
 private:
     bool on_;

@@ -1,5 +1,6 @@
 #include "memory/text/dates.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/text/date_names.hpp"
 #include "memory/text/date_words.hpp"
 #include "memory/text/languages.hpp"
@@ -60,7 +61,7 @@ struct Word {
 // How many bytes the letter, digit or mark there has; 0 when it is something else.
 std::size_t letter_at(std::string_view text, std::size_t at) {
     const auto begin = at;
-    const auto code = decode(text, at);
+    const auto code = base::decode_utf8(text, at);
     return script_of(code) != Script::none || (code >= 0x80 && is_mark(code)) ? at - begin : 0;
 }
 
@@ -70,7 +71,7 @@ std::vector<Word> words_of(std::string_view text) {
         const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
         // Typographic quotes, apostrophes and dashes part words as the plain ones do.
         if (const auto length = letter_at(text, at); length == 0) {
-            (void)decode(text, at);
+            (void)base::decode_utf8(text, at);
             continue;
         }
         const std::size_t begin = at;

@@ -1,5 +1,6 @@
 #include "memory/text/hidden_letters.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::size_t hidden_at(std::string_view text, std::size_t at) {
     if (is_ascii(text[at]))
         return 0;
     auto end = at;
-    const auto code = decode(text, end);
+    const auto code = base::decode_utf8(text, end);
     const auto* range = std::ranges::upper_bound(hidden, code, {}, &Range::first);
     return range != hidden.begin() && code <= std::prev(range)->last ? end - at : 0;
 }

@@ -1,61 +1,11 @@
 #include "memory/text/letters.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/text/compose.hpp"
 
 namespace holdfast::memory {
 
 using namespace std::string_view_literals;
-
-char32_t decode(std::string_view text, std::size_t& at) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(at);
-    if (lead < 0x80) {
-        ++at;
-        return lead;
-    }
-    const int more = lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc2 ? 1 : 0;
-    if (lead >= 0xf5 || more == 0 || at + static_cast<std::size_t>(more) >= text.size()) {
-        ++at;
-        return 0xfffd;
-    }
-    char32_t code = lead & (0x3f >> more);
-    for (int i = 1; i <= more; ++i) {
-        const unsigned char next = byte(at + static_cast<std::size_t>(i));
-        if ((next & 0xc0) != 0x80) {
-            ++at;
-            return 0xfffd;
-        }
-        code = (code << 6) | (next & 0x3f);
-    }
-    at += static_cast<std::size_t>(more) + 1;
-    return code;
-}
-
-void encode(char32_t code, std::string& out) {
-    if (code < 0x80) {
-        out += static_cast<char>(code);
-    } else if (code < 0x800) {
-        out += static_cast<char>(0xc0 | (code >> 6));
-        out += static_cast<char>(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        out += static_cast<char>(0xe0 | (code >> 12));
-        out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-        out += static_cast<char>(0x80 | (code & 0x3f));
-    } else {
-        out += static_cast<char>(0xf0 | (code >> 18));
-        out += static_cast<char>(0x80 | ((code >> 12) & 0x3f));
-        out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
-        out += static_cast<char>(0x80 | (code & 0x3f));
-    }
-}
-
-std::string_view cut_at_character(std::string_view text, std::size_t most) noexcept {
-    if (text.size() <= most)
-        return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80)
-        --most;
-    return text.substr(0, most);
-}
 
 Script script_of(char32_t code) noexcept {
     if (code < 0x80) {
@@ -275,11 +225,11 @@ bool is_mark(char32_t code) noexcept {
 }
 
 char32_t read_letter(std::string_view text, std::size_t& at) noexcept {
-    auto letter = to_lower(plain_form(decode(text, at)));
+    auto letter = to_lower(plain_form(base::decode_utf8(text, at)));
     // Only behind a byte of a mark or of a Korean letter is there anything to put together.
     while (at < text.size() && static_cast<unsigned char>(text[at]) >= 0xcc) {
         auto next = at;
-        const auto whole = composed(letter, plain_form(decode(text, next)));
+        const auto whole = composed(letter, plain_form(base::decode_utf8(text, next)));
         if (whole == 0)
             break;
         letter = whole;

@@ -1,4 +1,4 @@
-// Unicode, as far as search needs it: decoding, lower case, base letters, scripts. No locale, no allocation.
+// Unicode, as far as search needs it: lower case, base letters, scripts. No locale, no allocation.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,6 @@ enum class Script : std::uint8_t {
     unspaced,
     other
 };
-
-// Decodes one code point at `at` and moves `at` behind it. A byte that is not UTF-8 gives U+FFFD and moves by
-// one.
-char32_t decode(std::string_view text, std::size_t& at) noexcept;
-void encode(char32_t code, std::string& out);
-// No more than `most` bytes of it, whole characters.
-std::string_view cut_at_character(std::string_view text, std::size_t most) noexcept;
 
 // What kind of letter it is. `none` is everything that separates words. `unspaced` are scripts written
 // without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese).

@@ -1,5 +1,6 @@
 #include "memory/text/list_words.hpp"
 
+#include "base/utf8.hpp"
 #include "memory/text/letters.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ void parts(std::string_view text, const OnPart& on_part) {
         }
         const auto begin = at;
         auto next = at;
-        const auto script = script_of(decode(text, next));
+        const auto script = script_of(base::decode_utf8(text, next));
         if (script == Script::none) {
             at = next;
             continue;
@@ -63,7 +64,7 @@ void parts(std::string_view text, const OnPart& on_part) {
         std::size_t last_size = 0; // and its bytes in `word`
         while (at < text.size()) {
             next = at;
-            const auto code = decode(text, next);
+            const auto code = base::decode_utf8(text, next);
             const auto following = script_of(code);
             if (following == Script::none ? !is_mark(code) : (following == Script::unspaced) != unspaced)
                 break;
@@ -75,7 +76,7 @@ void parts(std::string_view text, const OnPart& on_part) {
             const auto letter = read_letter(text, at);
             if (unspaced) {
                 std::string sign;
-                encode(letter, sign);
+                base::append_utf8(sign, letter);
                 if (last_size > 0) {
                     word.erase(0, word.size() - last_size);
                     word += sign;
@@ -88,7 +89,7 @@ void parts(std::string_view text, const OnPart& on_part) {
             } else if (const auto letters = spelled_out(letter); !letters.empty()) {
                 word += letters;
             } else {
-                encode(base_letter(letter), word);
+                base::append_utf8(word, base_letter(letter));
             }
         }
         if (unspaced)

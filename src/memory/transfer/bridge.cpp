@@ -1,13 +1,13 @@
 #include "memory/transfer/bridge.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/repository/connection.hpp"
 #include "memory/repository/state_row.hpp"
 #include "memory/transfer/records.hpp"
-#include "json/json_exact.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
-#include "json/json.hpp"
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -129,9 +129,8 @@ std::string_view text_of(sqlite3_stmt* row, int column) {
 }
 
 json::value parsed(std::string_view text) {
-    boost::system::error_code failed;
-    auto value = json::parse_exact(text, failed);
-    return failed ? json::value(base::as_utf8(std::string(text))) : value;
+    auto value = json::parse(text);
+    return value ? std::move(*value) : json::value(base::as_utf8(std::string(text)));
 }
 
 // `bytes_are_text`: in a column that has its place here. Elsewhere they are vectors, and left out.
@@ -177,7 +176,7 @@ std::optional<json::value> time_of(const json::value& value) {
 std::optional<json::value> fitted(const json::value& value, As as) {
     switch (as) {
     case As::text:
-        return value.is_string() ? value : json::value(json::serialize(value));
+        return value.is_string() ? value : json::value(json::to_text(value));
     case As::number:
         return value.is_number() ? std::optional(value) : std::nullopt;
     case As::time:
@@ -294,7 +293,7 @@ Result<void> read_own_store(Database& database, const std::string& path,
     const auto state = read_state(database);
     const auto stored = state ? state->totals : Totals{};
     const auto total = stored.sessions + stored.episodes + stored.traces + stored.feedback + stored.objects;
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", total}})))
+    if (!take(json::to_text(json::object{{"type", "lines"}, {"total", total}})))
         return {};
     std::string cursor;
     std::vector<DamagedRows> damaged;
@@ -372,7 +371,7 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
     auto total = total_of(*database, path);
     if (!total)
         return std::unexpected(std::move(total.error()));
-    if (!take(json::serialize(json::object{{"type", "lines"}, {"total", *total}})))
+    if (!take(json::to_text(json::object{{"type", "lines"}, {"total", *total}})))
         return {};
     for (const auto& kind : kinds) {
         auto there = has_table(*database, path, kind.table);
@@ -392,7 +391,7 @@ Result<void> read_bridge(const std::string& path, const std::function<bool(std::
             if (code != SQLITE_ROW)
                 return std::unexpected(
                     database::describe(database->raw(), cat(path, ", table ", kind.table), code));
-            if (!take(json::serialize(line_of(rows->get(), kind))))
+            if (!take(json::to_text(line_of(rows->get(), kind))))
                 return {};
         }
     }

@@ -1,11 +1,11 @@
 // What an owner saved when its write-ahead log was cut, into the store again.
 #include "memory/transfer/records.hpp"
+#include "json/json_parse.hpp"
 
 #include "base/text.hpp"
 #include "memory/repository/rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/fd.hpp"
-#include "json/json_exact.hpp"
 #include "json/json_fields.hpp"
 
 #include <fcntl.h>
@@ -26,11 +26,10 @@ Result<std::int64_t> store_lines(Store& store, const std::vector<std::string>& l
     auto stored = store.write([&](WriteContext& context) -> Result<void> {
         changes = 0; // a batch that failed runs again
         for (const auto& line : lines) {
-            boost::system::error_code failed;
-            const auto record = json::parse_exact(line, failed);
-            if (failed || !record.is_object())
+            const auto record = json::parse_object(line, {});
+            if (!record)
                 continue;
-            const auto& saved = record.get_object();
+            const auto& saved = *record;
             if (json::text_field(saved, "type") == "forget") {
                 auto gone = delete_trace(context, json::text_field(saved, "id"));
                 if (!gone)

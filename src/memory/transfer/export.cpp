@@ -2,15 +2,15 @@
 #include "memory/transfer/records.hpp"
 #include "memory/transfer/values_json.hpp"
 
-#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "memory/repository/damage.hpp"
 #include "memory/repository/rows.hpp"
 #include "memory/repository/stored_rows.hpp"
 #include "sys/errors.hpp"
 #include "sys/whole_file.hpp"
-#include "json/json_exact.hpp"
-#include "json/json_text.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <array>
 #include <charconv>
@@ -54,9 +54,7 @@ std::optional<Cursor> cursor_of(std::string_view text) {
 json::value parsed(std::string_view text) {
     if (text.empty())
         return nullptr;
-    boost::system::error_code failed;
-    auto value = json::parse_exact(text, failed);
-    return failed ? json::value(text) : value;
+    return json::parse(text).value_or(json::value(text));
 }
 
 json::value time_or_null(std::int64_t ms) {
@@ -180,16 +178,15 @@ public:
     // A line that is whole, and that an import takes.
     Result<void> add(std::size_t kind, std::int64_t row, json::object line) {
         drop_empty(line);
-        auto text = json::json_text(line);
+        auto text = json::to_text(line);
         bool changed = false;
         if (!base::is_utf8(text)) {
             if (!leaves_out())
                 return damaged(kind, row, "it has bytes that are not UTF-8");
             name(kind, {"", row, row, false, not_utf8});
             text = base::as_utf8(std::move(text));
-            boost::system::error_code failed;
-            if (auto mended = json::parse_exact(text, failed); !failed && mended.is_object())
-                line = std::move(mended.get_object());
+            if (auto mended = json::parse_object(text, {}))
+                line = std::move(*mended);
             changed = true;
         }
         auto reason = reason_to_refuse(line);
@@ -205,7 +202,7 @@ public:
         }
         if (!reason.empty())
             return damaged(kind, row, reason);
-        page_.lines += changed ? json::json_text(line) : text;
+        page_.lines += changed ? json::to_text(line) : text;
         page_.lines += '\n';
         ++page_.count;
         return {};
@@ -337,7 +334,7 @@ Result<SavedRows> save_unsaved(Database& database, const Unsaved& unsaved, int f
         const auto there = find_trace(database, id);
         if (there && *there)
             continue; // brought in again since: it is one of the rows
-        page.lines += cat(json::json_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
+        page.lines += cat(json::to_text(json::object{{"type", "forget"}, {"id", id}}), '\n');
         ++page.count;
     }
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

@@ -1,11 +1,12 @@
 // Records into the store.
+#include "memory/repository/namespaces.hpp"
 #include "memory/transfer/records.hpp"
+#include "memory/transfer/values_json.hpp"
 
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "memory/ids/ids.hpp"
 #include "memory/repository/rows.hpp"
-#include "json/json_sorted.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -53,7 +54,7 @@ public:
     // As it is stored and compared; empty when absent.
     std::string name_space() {
         const auto* value = find("namespace");
-        return value != nullptr ? json::sorted_json_text(*value) : "";
+        return value != nullptr ? namespace_text(*value) : "";
     }
     // JSON as text, without secrets; empty when absent.
     std::string json(std::string_view name, const Cleaner& clean) {
@@ -157,11 +158,10 @@ std::string id_from(std::string_view prefix, std::initializer_list<std::string_v
         low = (low ^ 0xff) * 0x100000001b3ULL;
         high = (high + 0x1ff) * 0x9e3779b97f4a7c15ULL;
     }
-    constexpr std::string_view alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
     std::string id(prefix);
     for (auto number : {low, high})
         for (int i = 0; i < 12; ++i, number >>= 5U)
-            id += alphabet[number & 31U];
+            id += id_alphabet[number & 31U];
     return id;
 }
 
@@ -253,7 +253,7 @@ Result<Outcome> store_trace(WriteContext* writing, Fields& fields, const Cleaner
     trace.tool_calls = fields.list("toolCalls", clean);
     trace.meta = fields.json("meta", clean);
     if (const auto* turn = fields.find("turnId"); turn != nullptr) {
-        trace.turn_id = turn->is_string() ? std::string(turn->get_string()) : json::serialize(*turn);
+        trace.turn_id = turn->is_string() ? std::string(turn->get_string()) : stored_text(*turn);
         if (ts && trace.turn_id == std::to_string(*ts))
             trace.turn_id.clear(); // that is what it is when there is none
     }

@@ -30,11 +30,11 @@ enum class SameId : std::uint8_t {
     replaced // by what the record says; `present` when that is what is there. Feedback never changes
 };
 // Stores one record. An error is of the store, and ends the transaction; a record that is off is an outcome.
-Result<Outcome> store_record(WriteContext& context, const boost::json::object& record, const Cleaner& clean,
+Result<Outcome> store_record(WriteContext& context, const json::object& record, const Cleaner& clean,
                              SameId same_id = SameId::kept);
 
 // Why a record of that kind would be refused; empty: it would not. Nothing is stored.
-std::string reason_to_refuse(const boost::json::object& record);
+std::string reason_to_refuse(const json::object& record);
 
 // Rows of a damaged database that are not exported, or not as they were stored.
 struct DamagedRows {

@@ -1,6 +1,7 @@
 #include "memory/transfer/values_json.hpp"
 
-#include "json/json_exact.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <charconv>
 
@@ -12,9 +13,7 @@ namespace {
 json::value stored_json(const std::string& text, json::value if_empty) {
     if (text.empty())
         return if_empty;
-    boost::system::error_code failed;
-    auto value = json::parse_exact(text, failed);
-    return failed ? json::value(text) : value;
+    return json::parse(text).value_or(json::value(text));
 }
 
 // A reflection is text, or an object with a text and a score, which is stored as its JSON.
@@ -42,6 +41,10 @@ json::value text_or_null(const std::string& text) {
 }
 
 } // namespace
+
+std::string stored_text(const json::value& value) {
+    return json::to_text(value, {.fractions = json::Fractions::stored});
+}
 
 json::object to_json(const Trace& trace) {
     json::object shown{{"id", trace.id},

@@ -10,9 +10,10 @@
 #include "memory/viewer/http_server.hpp"
 #include "memory/viewer/pages.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_surrogates.hpp"
-#include "json/json_text.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ constexpr std::array<std::string_view, 16> allowed = {"core.health",
                                                       "skill.list"};
 
 HttpResponse as_json(json::object body, int status = 200) {
-    return {.status = status, .body = json::json_text(body)};
+    return {.status = status, .body = json::to_text(body)};
 }
 
 HttpResponse refused(int status, std::string_view code, std::string_view message) {
@@ -156,7 +157,7 @@ public:
     void more(Sink sink) override {
         auto ask = [&desk = desk_, sink = std::move(sink)] {
             call_local(desk.contract(), "core.health", {}, "", [sink](LocalAnswer answer) {
-                sink(json::json_text(answer.ok() ? answer.result : json::value(nullptr)) + "\n",
+                sink(json::to_text(answer.ok() ? answer.result : json::value(nullptr)) + "\n",
                      AfterPiece::more);
             });
         };
@@ -363,10 +364,9 @@ private:
     }
 
     void call(const HttpRequest& request, Respond respond) {
-        boost::system::error_code failed;
-        auto parsed = json::parse_mended(request.body, failed, 64);
-        auto* object = failed ? nullptr : parsed.if_object();
-        const auto method = object != nullptr ? json::text_field(*object, "method") : std::string();
+        auto object =
+            json::parse_object(request.body, {.depth = 64, .half_pairs = json::HalfPairs::replaced});
+        const auto method = object ? json::text_field(*object, "method") : std::string();
         if (std::ranges::find(allowed, method) == allowed.end())
             return respond(refused(400, "method", "this is not for pages"));
         json::object params;

@@ -1,6 +1,7 @@
 // holdfast-memory: the memory helper over stdio. Takes exactly the flags that the existing adapter gives its
 // bridge.
 #include "base/duration.hpp"
+#include "base/hex.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "memory/mcp/mcp.hpp"
@@ -9,10 +10,10 @@
 #include "memory/serve/run.hpp"
 #include "memory/transfer/bridge.hpp"
 #include "memory/viewer/viewer.hpp"
+#include "places/user_places.hpp"
 #include "sys/fd.hpp"
 #include "sys/terminal.hpp"
-#include "sys/user_home.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -71,22 +72,6 @@ struct Flags {
     std::string viewer_said; // the address that was told last
 };
 
-// "90s", "15m", "2h", "500ms", or a number of seconds.
-std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
-    std::int64_t number = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failed != std::errc() || number < 0 || number > 1'000'000'000)
-        return std::nullopt;
-    const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-    if (unit == "ms")
-        return std::chrono::milliseconds(number);
-    for (const auto& [name, seconds] :
-         {std::pair<std::string_view, std::int64_t>{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}})
-        if (unit == name)
-            return std::chrono::seconds(number * seconds);
-    return std::nullopt;
-}
-
 // False: it is none, and that was said.
 bool take_line_limit(memory::RunOptions& options, std::string_view text, const char* name) {
     const auto bytes = base::parse_size(text);
@@ -96,18 +81,6 @@ bool take_line_limit(memory::RunOptions& options, std::string_view text, const c
     }
     options.max_line = *bytes;
     return true;
-}
-
-// Empty: nothing says where. A place for everybody, such as /tmp, is none for a memory.
-std::string default_home() {
-    for (const auto& [name, rest] : {std::pair{"HOLDFAST_HOME", "/memory"},
-                                     {"XDG_STATE_HOME", "/holdfast/default/memory"},
-                                     {"HOME", "/.local/state/holdfast/default/memory"}})
-        if (const char* folder = std::getenv(name); folder != nullptr && *folder != 0)
-            return cat(folder, rest);
-    if (const auto home = sys::home_of_user(::geteuid()))
-        return cat(*home, "/.local/state/holdfast/default/memory");
-    return "";
 }
 
 std::optional<Flags> parse(int argc, char** argv) {
@@ -128,14 +101,16 @@ std::optional<Flags> parse(int argc, char** argv) {
         } else if (flag.starts_with("--home=") && flag.size() > 7) {
             options.home = flag.substr(7);
         } else if (flag.starts_with("--idle=")) {
-            options.idle = parse_duration(flag.substr(7));
-            if (!options.idle) {
-                std::fputs("holdfast-memory: --idle takes a time such as 90s, 15m or 2h\n", stderr);
+            const auto idle = base::parse_duration(flag.substr(7));
+            if (!idle) {
+                std::fprintf(stderr, "holdfast-memory: --idle: %s\n",
+                             base::printable(idle.error().message).c_str());
                 return std::nullopt;
             }
+            options.idle = *idle;
         } else if (flag.starts_with("--runtime-scope=")) {
             // The home is the scope here: its lock lies inside it, so nothing needs to tell runtimes apart.
-            if (flag.substr(16).find_first_not_of("0123456789abcdefABCDEF") != flag.npos) {
+            if (!std::ranges::all_of(flag.substr(16), [](char c) { return base::hex_value(c) >= 0; })) {
                 std::fputs("holdfast-memory: --runtime-scope takes hexadecimal digits\n", stderr);
                 return std::nullopt;
             }
@@ -174,22 +149,15 @@ std::optional<Flags> parse(int argc, char** argv) {
             return std::nullopt;
         }
     }
-    const bool needs_home = !flags.say_help && !flags.say_version && flags.lines_of.empty();
-    if (options.home.empty())
-        options.home = default_home();
-    if (options.home.empty() && needs_home) {
-        std::fputs("holdfast-memory: none of HOLDFAST_HOME, XDG_STATE_HOME and HOME is set, and /etc/passwd "
-                   "has no entry for this user: say where with --home=DIR\n",
-                   stderr);
-        return std::nullopt;
+    if (!flags.say_help && !flags.say_version && flags.lines_of.empty()) {
+        auto home = places::memory_home_of_user("default", options.home);
+        if (!home) {
+            std::fprintf(stderr, "holdfast-memory: %s; or say where with --home=DIR\n",
+                         base::printable(home.error().message).c_str());
+            return std::nullopt;
+        }
+        options.home = std::move(*home);
     }
-    if (!options.home.starts_with('/')) {
-        char* here = ::getcwd(nullptr, 0);
-        options.home = cat(here != nullptr ? here : "", "/", options.home);
-        std::free(here);
-    }
-    while (options.home.size() > 1 && options.home.ends_with('/'))
-        options.home.pop_back();
     if (const char* above = std::getenv("NOTIFY_SOCKET"))
         options.notify_address = above;
     options.person = person && sys::shows_moving_lines(STDERR_FILENO);
@@ -228,7 +196,7 @@ int say_what_is_there(const std::string& home) {
         std::fprintf(stderr, "holdfast-memory: %s\n", base::printable_lines(health.error().message).c_str());
         return 1;
     }
-    const auto text = json::json_text(*health);
+    const auto text = json::to_text(*health);
     return std::puts(text.c_str()) >= 0 && std::fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -13,7 +13,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 constexpr unsigned long ext4_ioc_shutdown = _IOR('X', 125, std::uint32_t);
 constexpr std::uint32_t without_log_flush = 2;

@@ -1,5 +1,6 @@
 // The two commands, from outside.
 #include "mess_fixture.hpp"
+#include "json/json_parse.hpp"
 
 #include "json/json_fields.hpp"
 

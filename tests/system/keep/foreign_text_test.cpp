@@ -1,6 +1,7 @@
 // Text of unknown origin never steers the terminal of who looks at it: one hostile string, wherever a helper
 // or a stored text can put it, through every command.
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "keep/fixture.hpp"
 #include "support/terminal.hpp"
 
@@ -13,7 +14,7 @@ namespace holdfast::harness {
 
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 // What no terminal may be given, each as its bytes. Written down here once more: the table of the product is
 // what is under test.

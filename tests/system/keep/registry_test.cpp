@@ -1,7 +1,6 @@
 // ps, stop, logs, events: what is kept, and how it is ended from elsewhere.
+#include "base/utf8.hpp"
 #include "keep/fixture.hpp"
-
-#include "base/printable.hpp"
 
 #include <filesystem>
 #include <regex>

@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 [[maybe_unused]] long resident_kb(int pid) { // not under a sanitizer
     const auto status = TempHome::read_path("/proc/" + std::to_string(pid) + "/status");

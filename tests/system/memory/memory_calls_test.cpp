@@ -15,7 +15,7 @@ namespace holdfast::memory {
 namespace {
 
 using test::TempHome;
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 class MemoryCalls : public testing::Test {
 protected:

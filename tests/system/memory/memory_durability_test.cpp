@@ -12,7 +12,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 // The texts of all traces, by asking a fresh process.
 std::multiset<std::string> stored(const TempHome& home) {

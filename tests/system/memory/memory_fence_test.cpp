@@ -13,7 +13,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 void stop(const MemoryProcess& memory) {
     ::kill(memory.pid(), SIGSTOP);

@@ -16,7 +16,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 std::string line_of(const std::string& id, const std::string& method, const json::object& params = {}) {
     return json::serialize(

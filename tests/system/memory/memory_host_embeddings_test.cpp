@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 // A space of three directions: drinks, vehicles, all else.
 json::array direction(std::string_view text) {

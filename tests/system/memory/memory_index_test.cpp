@@ -216,7 +216,7 @@ TEST(MemoryIndex, what_lies_in_the_place_of_its_folder_is_replaced) {
 // A thousand turns and forgettings through the real program, killed and ended at random in between: what is
 // searched is what was kept, word by word, and an index made from the text alone finds the same.
 TEST(MemoryIndex, after_a_thousand_changes_with_kills_it_finds_what_a_new_one_finds) {
-    namespace json = holdfast::json;
+    namespace json = boost::json; // not ours: a second opinion
     const TempHome home;
     std::mt19937 random(7);
     std::map<std::string, std::string> kept; // word -> id

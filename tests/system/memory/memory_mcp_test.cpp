@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 json::value ask(MemoryProcess& memory, const std::string& line) {
     memory.write(line + "\n");

@@ -19,7 +19,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 void turn(MemoryProcess& memory, int number, const std::string& user, const std::string& agent) {
     ASSERT_TRUE(memory

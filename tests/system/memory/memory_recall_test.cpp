@@ -1,4 +1,5 @@
 // Recall over a real store: what was stored is found, in order, by filters, after restarts and repairs.
+#include "base/utf8.hpp"
 #include "harness/eventually.hpp"
 #include "memory/domain/feedback.hpp"
 #include "memory/ids/ids.hpp"
@@ -265,7 +266,7 @@ TEST(MemoryRecall, a_match_late_in_a_long_text_is_found_and_shown) {
         EXPECT_LT(found->hits[0].snippet.size(), 330U);
         const auto& snippet = found->hits[0].snippet;
         for (std::size_t at = 0; at < snippet.size();)
-            EXPECT_NE(decode(snippet, at), 0xfffdU) << snippet;
+            EXPECT_NE(base::decode_utf8(snippet, at), 0xfffdU) << snippet;
     }
     EXPECT_TRUE(bench.ask("zebra").empty()) << "negative control: behind 64 KiB";
 }

@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-namespace json = holdfast::json;
+namespace json = boost::json; // not ours: a second opinion
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     const char* given = std::getenv(name);

@@ -136,6 +136,22 @@ TEST_F(MemoryFace, imported_twice_is_stored_once) {
     EXPECT_NE(before.find("\"ts\":1777622400000"), std::string::npos) << before; // 08:00 UTC
 }
 
+TEST_F(MemoryFace, what_is_nested_deep_comes_back_as_it_was) {
+    for (const std::size_t depth : {std::size_t{5}, std::size_t{20}, std::size_t{150}}) {
+        const auto id = "tr_" + std::to_string(depth);
+        const auto nested = std::string(depth, '[') + "0.5" + std::string(depth, ']');
+        const auto line =
+            R"({"type":"trace","id":")" + id +
+            R"(","sessionId":"se_1","ts":1000,"kind":"turn","userText":"deep","toolCalls":[{"input":)" +
+            nested + "}]}\n";
+        const auto imported = memory({"import", write("deep.jsonl", line)});
+        EXPECT_TRUE(imported.status.exited_with(0)) << depth << imported.err;
+        const auto shown = memory({"show", id, "--json", "--timeout", "20s"});
+        EXPECT_TRUE(shown.status.exited_with(0)) << depth << shown.err;
+        EXPECT_NE(shown.out.find(nested), std::string::npos) << depth << shown.out;
+    }
+}
+
 TEST_F(MemoryFace, a_bad_line_stops_the_import_and_is_named) {
     const auto lines = write("bad.jsonl", "{\"ts\":1,\"text\":\"one\"}\n\n{\"ts\":2,\"text\":\"two\"}"
                                           "\nnonsense\n{\"ts\":3,\"text\":\"three\"}\n");

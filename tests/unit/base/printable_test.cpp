@@ -77,18 +77,16 @@ TEST(Printable, json_says_the_same_with_escapes) {
     EXPECT_EQ(printable_json("\"\xff\""), "\"\xef\xbf\xbd\"");
 }
 
-TEST(Printable, for_json_what_is_not_utf8_is_replaced_and_nothing_else) {
-    EXPECT_EQ(as_utf8("caf\xc3\xa9\n\x01"), "caf\xc3\xa9\n\x01");
-    EXPECT_EQ(as_utf8("caf\xe9, \xe6\x97"), "caf\xef\xbf\xbd, \xef\xbf\xbd\xef\xbf\xbd");
-}
-
-TEST(Printable, utf8_is_told_from_what_is_not) {
-    for (const char* text :
-         {"", "plain", "del \x7f, nel \xc2\x85", "\xe6\x97\xa5\xe6\x9c\xac", "\xf4\x8f\xbf\xbf"})
-        EXPECT_TRUE(is_utf8(text)) << text;
-    // Latin-1, a cut character, an overlong form, a surrogate, above the last code point.
-    for (const char* text : {"caf\xe9", "\xe6\x97", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff"})
-        EXPECT_FALSE(is_utf8(text)) << text;
+TEST(Printable, a_line_is_cut_to_columns_between_characters) {
+    const std::string line = "caf\xc3\xa9 \xe6\x97\xa5\xe6\x9c\xac";
+    EXPECT_EQ(cut_to_width(line, 0), "");
+    EXPECT_EQ(cut_to_width(line, 3), "caf");
+    EXPECT_EQ(cut_to_width(line, 4), "caf\xc3\xa9");
+    EXPECT_EQ(cut_to_width(line, 6), "caf\xc3\xa9 \xe6\x97\xa5");
+    EXPECT_EQ(cut_to_width(line, 7), line);
+    EXPECT_EQ(cut_to_width(line, 1000), line);
+    for (std::size_t columns = 0; columns < 9; ++columns)
+        EXPECT_LE(shown_width(cut_to_width(line, columns)), columns);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "doctor/doctor.hpp"
 #include "json/json_fields.hpp"
+#include "json/json_parse.hpp"
 
 #include <gtest/gtest.h>
 

@@ -60,7 +60,7 @@ struct McpServer : testing::Test {
         return wire->sent.size() > before ? wire->sent.back() : "";
     }
     json::value ask(std::string_view method, json::object params = {}) {
-        return json::parse(ask_line(rpc::write_request("1", method, json::serialize(params))));
+        return boost::json::parse(ask_line(rpc::write_request("1", method, boost::json::serialize(params))));
     }
     json::value modern(std::string_view method, json::object params = {}) {
         params["_meta"] = {{version_key, modern_version}, {capabilities_key, json::object()}};
@@ -81,7 +81,7 @@ TEST_F(McpServer, agrees_on_the_version_that_is_asked_for_or_the_newest) {
     }
     const auto answer = ask("initialize", {{"protocolVersion", "1999-01-01"}});
     EXPECT_EQ(answer.at("result").at("protocolVersion"), json::value(legacy_versions.front()));
-    EXPECT_EQ(json::serialize(answer.at("result").at("serverInfo")),
+    EXPECT_EQ(boost::json::serialize(answer.at("result").at("serverInfo")),
               R"({"name":"tester","title":"The tester","version":"1.2"})");
     EXPECT_EQ(code(ask("initialize")), rpc::invalid_params);
 }
@@ -171,7 +171,7 @@ TEST_F(McpServer, tells_the_model_what_is_wrong_with_its_arguments) {
 }
 
 TEST(McpErrors, what_was_lost_may_be_sent_again) {
-    const auto line = json::parse(rpc::lost_line(plain_dialect, R"([1,"b"])"));
+    const auto line = boost::json::parse(rpc::lost_line(plain_dialect, R"([1,"b"])"));
     ASSERT_EQ(line.as_array().size(), 2U);
     EXPECT_EQ(line.at(1).at("id"), "b");
     EXPECT_EQ(line.at(1).at("error").at("code"), try_again);

@@ -1,4 +1,5 @@
 // The text side of memory: terms, languages, dates, snippets, the block for the prompt.
+#include "base/utf8.hpp"
 #include "memory/recall/recall.hpp"
 #include "memory/text/analyzer.hpp"
 #include "memory/text/dates.hpp"
@@ -377,7 +378,7 @@ TEST(MemorySnippet, the_match_is_in_view) {
     const auto cut = snippet_of(analyzer, wide, query, 101).text;
     std::size_t at = 0;
     while (at < cut.size())
-        EXPECT_NE(decode(cut, at), 0xfffdU);
+        EXPECT_NE(base::decode_utf8(cut, at), 0xfffdU);
 }
 
 TEST(MemorySnippet, a_word_that_is_everywhere_does_not_hide_the_one_that_is_once) {
@@ -426,7 +427,7 @@ TEST(MemoryInjected, no_field_of_a_hit_can_close_the_block_or_begin_a_line) {
             EXPECT_EQ(std::ranges::count(block, ']'), field == 2 && evil.find(']') != evil.npos ? 2 : 1)
                 << block;
             for (std::size_t at = 0; at < block.size();) {
-                const auto code = decode(block, at);
+                const auto code = base::decode_utf8(block, at);
                 EXPECT_TRUE(code == '\n' || (code >= 0x20 && (code < 0x7f || code >= 0xa0))) << block;
                 EXPECT_FALSE((code >= 0x2028 && code <= 0x202e) || code == 0x61c || code >= 0xe0000) << block;
             }

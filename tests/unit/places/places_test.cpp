@@ -13,13 +13,13 @@ struct Case {
     std::optional<std::string> entry; // in /etc/passwd
 };
 
-Result<Places> resolve(const Case& one, int* asked = nullptr) {
+Result<Places> resolve(const Case& one, int* asked = nullptr, std::string_view profile = "default") {
     return resolve_places(
         [&one](const char* name) -> std::optional<std::string> {
             const auto at = one.environment.find(name);
             return at == one.environment.end() ? std::nullopt : std::optional(at->second);
         },
-        1000, "default",
+        1000, profile,
         [&one, asked] {
             if (asked)
                 ++*asked;
@@ -64,6 +64,30 @@ TEST(PlacesOfAUser, AStateOfItsOwnNeedsNoHome) {
     EXPECT_EQ(places->state, "/s/holdfast/default");
     EXPECT_TRUE(places->check_store("a log"));
     EXPECT_FALSE(resolve({{{"HOME", "relative"}}, std::nullopt}));
+}
+
+TEST(PlacesOfAUser, TheMemoryIsWhereTheStateIs) {
+    struct {
+        Case given;
+        std::string_view profile;
+        const char* memory;
+    } const cases[] = {
+        {{{{"HOME", "/h"}}, std::nullopt}, "default", "/h/.local/state/holdfast/default/memory"},
+        {{{{"HOME", "/h"}}, std::nullopt}, "work", "/h/.local/state/holdfast/work/memory"},
+        {{{{"HOME", "/h"}, {"XDG_STATE_HOME", "/s/"}}, std::nullopt},
+         "default",
+         "/s/holdfast/default/memory"},
+        {{{{"HOLDFAST_HOME", "/x//"}, {"HOME", "/h"}}, std::nullopt}, "default", "/x/memory"},
+        {{{{"HOLDFAST_HOME", "/x"}}, std::nullopt}, "work", "/x/state/work/memory"},
+        {{{}, "/p"}, "default", "/p/.local/state/holdfast/default/memory"},
+        {{{{"XDG_RUNTIME_DIR", "/run/user/1000"}}, std::nullopt}, "default", ""},
+    };
+    for (const auto& [given, profile, memory] : cases) {
+        const auto places = resolve(given, nullptr, profile);
+        ASSERT_TRUE(places) << memory;
+        EXPECT_EQ(places->memory, memory);
+    }
+    EXPECT_FALSE(resolve({{{"HOLDFAST_HOME", "relative"}}, std::nullopt}));
 }
 
 } // namespace

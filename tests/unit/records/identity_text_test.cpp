@@ -1,8 +1,10 @@
 // An identity survives the way through an environment variable, and nothing else passes for one.
 #include "base/identity_text.hpp"
+
 #include "records/helper_facts.hpp"
 #include "json/json_fields.hpp"
-#include "json/json_writer.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "json/json.hpp"
 #include <gtest/gtest.h>
@@ -47,7 +49,7 @@ TEST(HelperFacts, OfARegisteredProcessComeBackWhole) {
                       .registered_by = "my-host",
                       .ended_at = 123456,
                       .exit_status = -1};
-    JsonWriter out;
+    Writer out;
     out.open();
     write_fields(out, facts);
     out.close();

@@ -2,7 +2,7 @@
 #include "rpc/dispatcher.hpp"
 
 #include "base/text.hpp"
-#include "json/json_text.hpp"
+#include "json/json_write.hpp"
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ struct Server : Handlers {
         static_cast<const Row&>(method).run(*this, std::move(request));
     }
     void take_answer(const std::shared_ptr<Connection>&, json::object message) override {
-        answers.push_back(json::json_text(message));
+        answers.push_back(json::to_text(message));
     }
     std::string refuse_batch(const std::shared_ptr<Connection>& connection) override {
         return batches ? std::string() : Handlers::refuse_batch(connection);

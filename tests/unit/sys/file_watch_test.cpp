@@ -1,15 +1,12 @@
 #include "sys/file_watch.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,35 +99,6 @@ TEST_F(FileWatchTest, AFewAreLaidAsideAndTheOthersClosed) {
         EXPECT_GE(instances(), 20);
     }
     EXPECT_LE(instances(), 4);
-}
-
-TEST_F(FileWatchTest, AForkedChildHasNoneOfThemAndTakesNothingFromItsParent) {
-    {
-        auto idle = FileWatch::on_directory(directory_);
-    }
-    auto made = FileWatch::on_directory(directory_);
-    ASSERT_TRUE(made);
-    std::optional<FileWatch> watch(std::move(*made));
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        if (instances() != 0)
-            ::_exit(1);
-        const int mine = ::open("/dev/null", O_RDONLY | O_CLOEXEC); // may get the number that was the watch's
-        watch.reset();
-        if (::fcntl(mine, F_GETFD) < 0)
-            ::_exit(2);
-        auto own = FileWatch::on_directory(directory_);
-        write("child");
-        ::_exit(own && told(*own) ? 0 : 3);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-    EXPECT_TRUE(told(*watch)); // what the child wrote
-    watch->clear();
-    write("a");
-    EXPECT_TRUE(told(*watch)) << "the child has removed its parent's watch";
 }
 
 } // namespace

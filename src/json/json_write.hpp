@@ -1,6 +1,12 @@
-// Writes JSON text straight into a string, for what is written often: a tree of values is built and thrown
-// away for nothing. Keys are plain words of ours; what stands in a string is escaped.
+// JSON as text: the one writer. On one line; numbers with a fraction keep its sign, so that they are read
+// again as what they were; a number that JSON has no word for (infinity) is null.
+//
+// What a person sees goes through base::printable_json afterwards: it makes a text of JSON fit for a
+// terminal.
 #pragma once
+
+#include "json/json.hpp"
+#include "json/json_string.hpp"
 
 #include <array>
 #include <charconv>
@@ -11,9 +17,28 @@
 
 namespace holdfast::json {
 
-class JsonWriter {
+// 0.5 and 1.0, as people write them; or 5E-1 and 1E0, the form in which a memory stores and compares them. It
+// must not change: fingerprints and namespaces of stores are made of it.
+enum class Fractions : bool { plain, stored };
+// Members as they stand, or by their names: then two values that mean the same are the same text.
+enum class Members : bool { in_order, sorted };
+
+struct Style {
+    Bytes bytes = Bytes::kept;
+    Fractions fractions = Fractions::plain;
+    Members members = Members::in_order;
+};
+
+// A value is at most as deep as the parser took it: who builds one keeps to that.
+std::string to_text(const value& what, Style style = {});
+
+json::array to_array(const std::vector<std::string>& texts);
+
+// Writes text at once, for what is written often: a tree of values would be built and thrown away for
+// nothing. Keys are plain words of ours; strings keep their bytes.
+class Writer {
 public:
-    JsonWriter();
+    Writer();
     void open();                     // the object itself
     void open(std::string_view key); // an object in it
     void close();
@@ -45,7 +70,6 @@ public:
 private:
     void separate();
     void name(std::string_view key);
-    void string(std::string_view value);
     template <std::integral Number>
     void number(Number value) {
         std::array<char, 24> digits;

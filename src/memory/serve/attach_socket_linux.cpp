@@ -2,6 +2,8 @@
 
 #include "base/text.hpp"
 #include "sys/errors.hpp"
+#include "json/json_parse.hpp"
+#include "json/json_write.hpp"
 
 #include "json/json_fields.hpp"
 
@@ -150,15 +152,15 @@ std::optional<Packet> receive_packet(int connection, bool& gone) {
 }
 
 std::string to_text(const AttachRequest& request) {
-    return json::serialize(json::object{{"attach", attach_version},
-                                        {"release", HOLDFAST_VERSION},
-                                        {"protocol", request.protocol},
-                                        {"agent", request.agent.substr(0, 1024)},
-                                        {"viewer", request.viewer},
-                                        {"stay", request.stay},
-                                        {"port", request.port},
-                                        {"maxLine", request.max_line},
-                                        {"pid", static_cast<std::int64_t>(::getpid())}});
+    return json::to_text(json::object{{"attach", attach_version},
+                                      {"release", HOLDFAST_VERSION},
+                                      {"protocol", request.protocol},
+                                      {"agent", request.agent.substr(0, 1024)},
+                                      {"viewer", request.viewer},
+                                      {"stay", request.stay},
+                                      {"port", request.port},
+                                      {"maxLine", request.max_line},
+                                      {"pid", static_cast<std::int64_t>(::getpid())}});
 }
 
 Result<AttachRequest> parse_attach(std::string_view text, const std::string& home) {

@@ -5,6 +5,7 @@
 #include "sys/fd.hpp"
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,19 +18,6 @@
 namespace holdfast::sys {
 
 namespace {
-
-// All of it, or the errno of what was in the way.
-int write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        ssize_t n = ::write(fd, text.data(), text.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : ENOSPC;
-        text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return 0;
-}
 
 // Writes the text to path + ".tmp". `mode`: O_TRUNC, or 0 to write over what is there.
 Result<void> write_temporary(const std::string& temporary, std::string_view text, int mode) {
@@ -72,6 +60,34 @@ Result<bool> put_in_place(const std::string& temporary, const std::string& path)
 }
 
 } // namespace
+
+int write_all(int fd, std::string_view bytes) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : ENOSPC;
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return 0;
+}
+
+int read_to_end(int fd, std::string& out, std::size_t limit, ReadEnd end) {
+    std::array<char, 4096> buffer;
+    for (;;) {
+        const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno;
+        out.append(buffer.data(), static_cast<std::size_t>(n));
+        if (out.size() > limit)
+            return EFBIG;
+        if (n == 0 || (end == ReadEnd::short_read && static_cast<std::size_t>(n) < buffer.size()))
+            return 0;
+    }
+}
 
 Result<void> write_whole_text(int fd, std::string_view text) {
     if (const int error = write_all(fd, text))
@@ -140,16 +156,8 @@ std::optional<std::string> read_rewritten(const std::string& path, std::size_t l
         if (!fd)
             return std::nullopt;
         std::string out;
-        std::array<char, 4096> buffer;
-        ssize_t n = 0;
-        do {
-            n = ::read(fd.get(), buffer.data(), buffer.size());
-            if (n < 0 && errno != EINTR)
-                return std::nullopt;
-            out.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-            if (out.size() > limit)
-                return std::nullopt;
-        } while (n < 0 || static_cast<std::size_t>(n) == buffer.size());
+        if (read_to_end(fd.get(), out, limit, ReadEnd::short_read) != 0)
+            return std::nullopt;
         // Still in its place: otherwise the next text may already stand in it, before it is said.
         struct stat mine{}, there{};
         if (::fstat(fd.get(), &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&

@@ -4,6 +4,7 @@
 #include "sys/errors.hpp"
 #include "sys/own_rights.hpp"
 #include "sys/proc.hpp"
+#include "sys/random.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
 #include "sys/clock.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <ctime>
 
@@ -20,6 +21,13 @@ std::int64_t unix_ms() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void pass_time(std::chrono::milliseconds duration) noexcept {
+    const std::int64_t end = boottime_ns() + duration.count() * 1'000'000;
+    const timespec until{.tv_sec = end / 1'000'000'000, .tv_nsec = end % 1'000'000'000};
+    while (::clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
 }
 
 int Deadline::poll_timeout() const {
