@@ -2,9 +2,14 @@
 // and written by this folder, each in one way.
 //
 //   json_parse.hpp    text -> values, within limits
+//
 //   json_fields.hpp   members of an object whose content nobody vouches for
-//   json_scan.hpp     text -> where its members and values are; builds nothing: for small programs and
-//   routing json_write.hpp    values and records -> text json_string.hpp   a string -> its literal, and back
+//
+//   json_scan.hpp     text -> where its members and values are; builds nothing
+//
+//   json_write.hpp    values and records -> text
+//
+//   json_string.hpp   a string -> its literal, and back
 #pragma once
 
 #include <boost/json.hpp>
