@@ -18,9 +18,12 @@ using core::StopReason;
 
 namespace {
 
-// SIGSTOP takes effect when its target next enters the kernel. We look once a millisecond, for at most this
-// long, whether all are stopped.
-constexpr std::chrono::milliseconds longest_freeze{100};
+// SIGSTOP takes effect when its target next enters the kernel. We look once a millisecond whether all are
+// stopped: for this long and so many times, since a large tree on a busy machine is looked at once or twice
+// in that time.
+constexpr std::chrono::milliseconds usual_freeze{100};
+constexpr int least_looks = 100;
+constexpr std::chrono::milliseconds longest_freeze{2000};
 constexpr std::chrono::milliseconds freeze_look{1};
 // A walk may miss a process that was just forked by one we killed. Below a subreaper it becomes our child
 // when its parent dies, and SIGCHLD wakes the caller. This is how long we wait for that before we walk again.
@@ -134,7 +137,9 @@ void Ender::strike() {
         return;
     }
     step_ = plan_.freeze ? Step::freezing : Step::killing;
-    freeze_until_ = sys::Deadline::in(longest_freeze);
+    looks_ = 0;
+    freeze_until_ = sys::Deadline::in(usual_freeze);
+    freeze_at_most_until_ = sys::Deadline::in(longest_freeze);
     if (!some || !plan_.freeze)
         judge(walk());
     if (step_ == Step::freezing)
@@ -269,9 +274,12 @@ void Ender::freeze() {
     } while (grow() != 0);
     const bool still = std::ranges::all_of(
         held_, [](const Held& one) { return one.refused || one.process->ended() || stands_still(one.pid); });
-    if ((!still || grow() != 0) && !freeze_until_.passed())
+    const bool looks_left = !freeze_until_.passed() || ++looks_ < least_looks;
+    if ((!still || grow() != 0) && looks_left && !freeze_at_most_until_.passed())
         return;
     step_ = Step::killing;
+    if (!std::exchange(frozen_before_, true)) // the time that the freeze took is not taken from the dying
+        kill_until_ = sys::Deadline::in(plan_.patience);
     signal_rest();
 }
 

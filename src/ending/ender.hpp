@@ -134,6 +134,9 @@ private:
     sys::Deadline search_; // from the first walk in vain
     sys::Deadline walk_at_;
     sys::Deadline freeze_until_;
+    sys::Deadline freeze_at_most_until_;
+    int looks_ = 0; // of this freeze, after freeze_until_
+    bool frozen_before_ = false;
     sys::Deadline kill_until_;
     std::optional<sys::Deadline> cgroup_until_; // once the cgroup was killed
     bool waits_for_cgroup_ = false;

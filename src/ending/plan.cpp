@@ -1,5 +1,6 @@
 #include "ending/plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::ending {
@@ -8,8 +9,9 @@ using core::StopAction;
 
 core::StopPlan ask_then_kill(base::Millis grace, bool now) {
     core::StopPlan out;
+    // A host may pass the largest number there is: the moment of KILL must not wrap around into the past.
     if (!now)
-        out.stages.push_back({.action = StopAction::terminate, .wait = grace});
+        out.stages.push_back({.action = StopAction::terminate, .wait = std::min(grace, base::max_duration)});
     out.stages.push_back({.action = StopAction::kill, .wait = base::Millis{0}});
     return out;
 }

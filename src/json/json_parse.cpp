@@ -169,7 +169,8 @@ Result<value> parse(std::string_view text, const Limits& limits, const storage_p
     if (!whole)
         return read;
     auto again = parse_as_it_is(*whole, limits, memory);
-    return again ? std::move(again) : std::move(read);
+    // Too deep is said in its own words, since a caller then still looks for the id.
+    return again || again.error().code == Errc::overflow ? std::move(again) : std::move(read);
 }
 
 std::optional<object> parse_object(std::string_view text, const Limits& limits, const storage_ptr& memory) {

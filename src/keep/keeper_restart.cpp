@@ -68,8 +68,10 @@ bool Keeper::old_generation_gone() {
     }
     if (!old_generation_)
         kill_old_generation();
-    else if (old_generation_->given_up())
-        begin_stop(StopReason::command_ended); // which names what lives on
+    else if (sys::boottime_ms() - *start_again_at_ > ending::default_patience.count())
+        // Counted from the planned start, not from the crash: during a long pause between restarts nobody
+        // repeats KILL.
+        begin_stop(StopReason::command_ended); // it names what lives on
     else
         old_generation_->tick();
     return false;

@@ -13,6 +13,7 @@
 #include "sys/proc.hpp"
 #include "sys/whole_file.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -160,10 +161,14 @@ std::vector<sys::PidFd> end_left_behind(const std::string& directory, const std:
     // The keeper's descriptors close before its pidfd says that it has ended. A caller that saw its socket
     // close does not know that it is gone.
     if (keeper.fd() >= 0) {
-        ending::Ender ender({.stages = ending::ask_then_kill(base::Millis{0}, true), .trees = false});
-        if (auto held = keeper.duplicate())
+        if (auto held = keeper.duplicate()) {
+            ending::Ender ender({.stages = ending::ask_then_kill(base::Millis{0}, true), .trees = false});
             ender.add(std::move(*held));
-        (void)ender.finish();
+            (void)ender.finish();
+        } else { // no descriptor is free: the one that we were given must do
+            (void)keeper.signal(SIGKILL);
+            (void)keeper.wait_ended(sys::Deadline::in(ending::default_patience));
+        }
     }
     const auto record = records::read_record({.directory = directory, .name = id});
     const bool named = record && record->helper;

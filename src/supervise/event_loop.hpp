@@ -55,7 +55,8 @@ public:
     // descriptor, its own included.
     virtual void watch(int fd, std::uint32_t events, Ready ready) = 0;
     virtual void unwatch(int fd) = 0;
-    // Any thread. It may take effect a little later. Does nothing for a descriptor that is not watched.
+    // Any thread. It may take effect a little later. It counts for the watch that is there when it is called,
+    // and never for a later watch of the same number. Does nothing for a descriptor that is not watched.
     virtual void change(int fd, std::uint32_t events) = 0;
 };
 

@@ -229,10 +229,10 @@ Result<rpc::Caller::Answer> MemoryClient::once(std::string_view method, const js
         const auto said = health_call != 0 ? caller_->take(health_call) : std::nullopt;
         if (!said)
             continue;
+        health_call = 0; // whatever it says: the next silence asks again
         const auto* health = *said && !(*said)->failed ? (*said)->body.if_object() : nullptr;
         if (health == nullptr || !health->contains("phase"))
             continue;
-        health_call = 0;
         heard = sys::Deadline::in(silence_);
         const auto* progress = json::object_field(*health, "progress");
         const auto its_phase = json::text_field(*health, "phase");

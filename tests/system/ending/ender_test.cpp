@@ -70,6 +70,19 @@ TEST_F(EnderTest, WhoDoesNotListenIsKilledWhenItsGraceIsOver) {
     EXPECT_FALSE(animal.child.alive());
 }
 
+TEST_F(EnderTest, TheLargestGraceDoesNotWrapAroundIntoThePast) {
+    Animal animal = start("term_ignorer");
+    Ender ender({.stages = ending::ask_then_kill(base::Millis::max())});
+    ender.add(held(animal.child));
+    ender.begin(StopReason::asked);
+    for (int i = 0; i < 100; ++i)
+        ender.tick();
+    EXPECT_FALSE(ender.killing());
+    EXPECT_TRUE(animal.child.alive());
+    ender.begin(StopReason::asked_now);
+    EXPECT_EQ(only_fate(ender.finish()), Fate::killed);
+}
+
 // A tick that waited would not come back before the grace of an hour is over.
 TEST_F(EnderTest, ATickNeverWaitsAndALaterReasonHurries) {
     Animal animal = start("term_ignorer");

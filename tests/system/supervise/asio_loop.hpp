@@ -4,6 +4,7 @@
 
 #include "harness/deadline.hpp"
 #include "supervise/event_loop.hpp"
+#include "supervise/watch_serials.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -44,6 +45,7 @@ public:
     }
     void watch(int fd, std::uint32_t events, Ready ready) override {
         auto watched = std::make_shared<Watched>(context_, fd, events, std::move(ready));
+        serials_.begin(fd);
         watched_[fd] = watched;
         watched->arm();
     }
@@ -51,15 +53,16 @@ public:
         const auto at = watched_.find(fd);
         if (at == watched_.end())
             return;
+        serials_.end(fd);
         at->second->gone = true;
         at->second->descriptor.release(); // cancels what waits, and leaves it open
         watched_.erase(at);
     }
     void change(int fd, std::uint32_t events) override {
-        post([self = weak_from_this(), fd, events] {
+        post([self = weak_from_this(), fd, events, serial = serials_.now(fd)] {
             const auto loop = self.lock();
             const auto at = loop->watched_.find(fd);
-            if (at == loop->watched_.end())
+            if (at == loop->watched_.end() || loop->serials_.now(fd) != serial)
                 return;
             at->second->events = events;
             at->second->arm();
@@ -162,6 +165,7 @@ private:
     const std::thread::id thread_ = std::this_thread::get_id();
     asio::io_context context_;
     std::map<int, std::shared_ptr<Watched>> watched_; // the loop's thread only
+    WatchSerials serials_;
 };
 
 } // namespace holdfast::supervise_test

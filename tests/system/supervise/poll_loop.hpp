@@ -3,6 +3,7 @@
 
 #include "harness/deadline.hpp"
 #include "supervise/event_loop.hpp"
+#include "supervise/watch_serials.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -51,13 +52,18 @@ public:
         return std::this_thread::get_id() == thread_;
     }
     void watch(int fd, std::uint32_t events, Ready ready) override {
+        serials_.begin(fd);
         watched_[fd] = {events, std::make_shared<Ready>(std::move(ready))};
     }
-    void unwatch(int fd) override { watched_.erase(fd); }
+    void unwatch(int fd) override {
+        serials_.end(fd);
+        watched_.erase(fd);
+    }
     void change(int fd, std::uint32_t events) override {
-        post([self = weak_from_this(), fd, events] {
+        post([self = weak_from_this(), fd, events, serial = serials_.now(fd)] {
             const auto loop = self.lock();
-            if (const auto at = loop->watched_.find(fd); at != loop->watched_.end())
+            const auto at = loop->watched_.find(fd);
+            if (at != loop->watched_.end() && loop->serials_.now(fd) == serial)
                 at->second.events = events;
         });
     }
@@ -91,6 +97,7 @@ private:
         std::uint32_t events = 0;
         std::shared_ptr<Ready> ready;
     };
+    WatchSerials serials_;
 
     void wake() const {
         const std::uint64_t one = 1;
