@@ -327,7 +327,7 @@ void measure_turns(const Run& run, int turns) {
     ZipfWords words(5);
     // The same rows by the plainest means: the same tables and words' index, one process, one thread, no
     // JSON.
-    const auto raw_path = home.file("raw.db");
+    const auto raw_path = side(run.ours).home.file("raw.db");
     auto raw = open_database(raw_path, OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") ||
         !migrate(*raw, raw_path, migrations(), [](int, int, const char*) {}) ||
@@ -399,7 +399,8 @@ void measure_long_text(const Run& run, int rounds) {
     std::string text;
     while (text.size() < size)
         text += words.text(1000) + ".\n";
-    const auto raw_path = home.file("raw.db");
+    const TempHome raw_home;
+    const auto raw_path = raw_home.file("raw.db");
     auto raw = open_database(raw_path, OpenMode::read_write_create);
     if (!raw || !raw->exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(text TEXT)"))
         give_up("no raw database");
