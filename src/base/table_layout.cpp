@@ -60,7 +60,7 @@ std::vector<std::size_t> fit_columns(const TableText& table, std::size_t width) 
     }
     const std::size_t used = least_total(fits);
     std::size_t left = width > used ? width - used : 0;
-    // What is left goes to the most important columns first, so that they are shortened last.
+    // The most important columns get the rest first, so that they are shortened last.
     std::vector<std::size_t> order(fits.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater{},

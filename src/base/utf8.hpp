@@ -22,7 +22,7 @@ void append_as_utf8(std::string& out, std::string_view text);
 // Decodes the character at `at`, which is inside `text`, and moves `at` behind it. A byte that begins no
 // well-formed one gives U+FFFD and moves `at` by one.
 char32_t decode_utf8(std::string_view text, std::size_t& at) noexcept;
-// What is no character (a surrogate, or beyond U+10FFFF) is written as U+FFFD.
+// A number that is no character (a surrogate, or beyond U+10FFFF) is written as U+FFFD.
 void append_utf8(std::string& out, char32_t code);
 
 // Whether a character begins with this byte.
