@@ -14,7 +14,8 @@ namespace holdfast::json {
 
 namespace {
 
-// What the parser finds goes onto a stack of values; numbers with a fraction are read again from their text.
+// The parser puts each value that it finds onto a stack; numbers with a fraction are read again from their
+// text.
 struct Values {
     static constexpr std::size_t max_object_size = object::max_size();
     static constexpr std::size_t max_array_size = array::max_size();

@@ -1,7 +1,7 @@
 // JSON as text: the one writer. On one line; numbers with a fraction keep its sign, so that they are read
 // again as what they were; a number that JSON has no word for (infinity) is null.
 //
-// What a person sees goes through base::printable_json afterwards: it makes a text of JSON fit for a
+// Text for a terminal goes through base::printable_json afterwards, which escapes what would steer the
 // terminal.
 #pragma once
 

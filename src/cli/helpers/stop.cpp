@@ -45,7 +45,7 @@ std::unexpected<Error> lives_on(const StopTarget& target, const std::vector<Left
                                            slot::leftovers_for_people(survivors), " lives on"));
 }
 
-// What to name to a person: the slot, when the helper was named by it.
+// The place that a message names: the slot, when the helper was named by it.
 SlotLocation place_for_people(const StopTarget& target) {
     return target.slot ? SlotLocation{.directory = target.slot_directory, .name = target.slot->name}
                        : target.location;
@@ -183,7 +183,7 @@ Result<Stopped> end_abandoned(const StopTarget& target, bool now, const registry
              .pid = ended->second.front(),
              .reason = base::cat("stopped; both its guards were gone; ", ended->second.size(), " processes"),
              .status = {}});
-    // Whoever holds its life lives, found or not.
+    // A process that holds its life is alive, found or not.
     if (auto sight = sys::LockFile::look(records::lock_path(target.location));
         target.abandoned->spare.empty() && sight && sight->life_held && !sight->owned)
         return life_is_held(target);

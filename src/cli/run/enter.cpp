@@ -32,7 +32,7 @@ Result<std::optional<sys::PidFd>> hold_host(const HostChoice& choice) {
     return std::move(*process);
 }
 
-// What double kills have left behind is ended before anything is waited for: it may be what holds the slot.
+// End what double kills have left behind before waiting for anything: it may hold the slot.
 Result<void> end_left_behind(const RunPlan& plan, const registry::EventLog& events) {
     if (auto ok = prepare_directory(plan.places.helpers); !ok) {
         if (may_be_unlisted(plan, ok.error()))
@@ -64,7 +64,7 @@ Result<Acquired> take(const SlotPlan& slot, const SlotLocation& location, host::
     how.cancel_fd = wanted.fd();
     how.cancel_is_meant = [&wanted] { return wanted.gone(); };
     how.before_long_wait = sys::drop_code_pages; // it may be one of hours
-    // What guards that are killed while we wait leave behind is ended in its turn.
+    // Guards may be killed while we wait. Their leftovers are ended then.
     auto acquired = slot::acquire_telling(
         location, how,
         {.swept = [&events](const auto& swept) { registry::tell_of_swept(events, swept); },

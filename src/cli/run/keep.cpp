@@ -54,7 +54,7 @@ Result<std::string> make_log(const RunPlan& plan, registry::Entry& entry) {
     return path;
 }
 
-// Whoever finds the slot without its guards learns from its record where to look for the tree.
+// A contender that finds the slot without its guards learns from the record where to look for the tree.
 void tell_entry(Ownership& slot, const SlotLocation& entry, bool at_once) {
     slot.state()->record.entry = records::lock_path(entry);
     if (at_once) // otherwise the word that it is ready follows, and takes it along

@@ -29,8 +29,9 @@ constexpr Option options[] = {
      .choices = "auto|notify"},
     {.name = "pidfile",
      .value = "PATH",
-     .help = "write a PID file for tools that expect one; removed at the end if still ours. One that names a "
-             "living process of others is left alone (exit 73)"},
+     .help =
+         "write a PID file for tools that expect one; removed at the end if still ours. A file that names a "
+         "living process of others is left alone (exit 73)"},
     {.name = "pidfile-format",
      .value = "FORMAT",
      .help = "plain (a number) or json (pid, start_time, argv, kind)",

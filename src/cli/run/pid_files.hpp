@@ -12,7 +12,7 @@
 
 namespace holdfast::cli {
 
-// Whether the file of --pidfile can be written, as far as can be told without doing it. One that names a
+// Whether the file of --pidfile can be written, as far as can be told without doing it. A file that names a
 // living process that is neither the owner of the slot nor the holder that --adopt is about is somebody
 // else's. Errors: cannot_create, not_permitted.
 Result<void> check_pid_file(const SlotPlan& slot, const SlotLocation& location);
